@@ -1,0 +1,1 @@
+"""The vocabulary of the program: values and ports. Standard library only, no I/O."""
