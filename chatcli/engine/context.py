@@ -1,0 +1,157 @@
+"""A llama.cpp context: memory cells, evaluation, state in and out."""
+
+import ctypes
+from array import array
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from chatcli.core.errors import LoadError
+from chatcli.engine.binding import Model, library
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+ABORTED = 2
+"""`llama_decode`: stopped by the abort callback; whole micro-batches stay in memory."""
+
+_KV_TYPES = {"f16": 1, "q8_0": 8}  # enum ggml_type
+_FLASH = {"auto": -1, "off": 0, "on": 1}  # enum llama_flash_attn_type
+
+
+class Context:
+    """Memory cells for `n_ctx` tokens and the buffers to evaluate them; freed by `close`."""
+
+    def __init__(
+        self,
+        model: Model,
+        n_ctx: int,
+        *,
+        n_batch: int = 512,
+        threads: int = 1,
+        kv_type: str = "f16",
+        flash_attention: str = "auto",
+        n_seq_max: int = 1,
+    ) -> None:
+        """Allocate the context.
+
+        Raises:
+            LoadError: there is not enough memory, or the options do not go together.
+        """
+        lib = self._lib = library()
+        params = lib.llama_context_default_params()
+        params.n_ctx = n_ctx
+        params.n_batch = params.n_ubatch = n_batch
+        params.n_seq_max = n_seq_max
+        params.n_threads = params.n_threads_batch = threads
+        params.type_k = params.type_v = _KV_TYPES[kv_type]
+        params.flash_attn_type = _FLASH[flash_attention]
+        params.kv_unified = True
+        params.swa_full = False
+        params.no_perf = True
+        self.handle = lib.llama_init_from_model(model.handle, params)
+        if not self.handle:
+            raise LoadError(f"llama.cpp could not make a context of {n_ctx:,} tokens")
+        self.n_ctx: int = lib.llama_n_ctx(self.handle)
+        self.n_batch: int = lib.llama_n_batch(self.handle)
+        self.memory = lib.llama_get_memory(self.handle)
+        self._abort: Any = None
+        self._batch = lib.llama_batch_init(self.n_batch, 0, 1)
+        for i in range(self.n_batch):
+            self._batch.n_seq_id[i] = 1
+            self._batch.seq_id[i][0] = 0
+            self._batch.logits[i] = 0
+
+    def close(self) -> None:
+        """Free the context."""
+        if self.handle:
+            self._lib.llama_batch_free(self._batch)
+            self._lib.llama_free(self.handle)
+            self.handle = None
+
+    def evaluate(self, ids: Sequence[int], start: int, *, logits: bool = True) -> int:
+        """Evaluate at most `n_batch` ids at positions `start`...; return llama_decode's code.
+
+        With `logits`, those of the last id can be read and sampled from afterwards.
+        """
+        n = len(ids)
+        batch = self._batch
+        block = array("i", ids)
+        ctypes.memmove(batch.token, block.buffer_info()[0], n * 4)
+        block = array("i", range(start, start + n))
+        ctypes.memmove(batch.pos, block.buffer_info()[0], n * 4)
+        batch.n_tokens = n
+        batch.logits[n - 1] = logits
+        code: int = self._lib.llama_decode(self.handle, batch)
+        batch.logits[n - 1] = 0
+        return code
+
+    def step(self, token: int, position: int) -> int:
+        """Evaluate one id, with logits: the inner loop."""
+        batch = self._batch
+        batch.token[0] = token
+        batch.pos[0] = position
+        batch.logits[0] = 1
+        batch.n_tokens = 1
+        code: int = self._lib.llama_decode(self.handle, batch)
+        batch.logits[0] = 0
+        return code
+
+    def logits(self, n_vocab: int) -> "NDArray[float32]":
+        """Return the (n_vocab,) logits of the last evaluated id: llama.cpp's own memory."""
+        import numpy as np
+
+        pointer = self._lib.llama_get_logits_ith(self.handle, -1)
+        return np.ctypeslib.as_array(pointer, shape=(n_vocab,))
+
+    def abort_when(self, wanted: Callable[[], bool] | None) -> None:
+        """Ask `wanted` between graph nodes (CPU) whether to stop evaluating; None: never.
+
+        Called from the thread that evaluates, so in the main thread Python also gets to run
+        its signal handlers there: Ctrl-C answers during a long prefill.
+        """
+        lib = self._lib
+        previous = self._abort
+        if wanted is None:
+            self._abort = lib.ggml_abort_callback()
+        else:
+            self._abort = lib.ggml_abort_callback(lambda _: wanted())
+        lib.llama_set_abort_callback(self.handle, self._abort, None)
+        del previous  # only now: the library held it until this line
+
+    def cut(self, length: int) -> bool:
+        """Forget positions >= `length`; False where the memory type cannot."""
+        return bool(self._lib.llama_memory_seq_rm(self.memory, 0, length, -1))
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._lib.llama_memory_clear(self.memory, False)
+
+    @property
+    def length(self) -> int:
+        """How many positions are in memory, counted from 0."""
+        return int(self._lib.llama_memory_seq_pos_max(self.memory, 0)) + 1
+
+    @property
+    def first(self) -> int:
+        """The lowest position that is still in memory (> 0 behind a sliding window)."""
+        return int(self._lib.llama_memory_seq_pos_min(self.memory, 0))
+
+    def save(self) -> bytearray:
+        """Return the state of all positions, as llama.cpp lays it out."""
+        lib = self._lib
+        size = lib.llama_state_seq_get_size_ext(self.handle, 0, 0)
+        data = bytearray(size)
+        buffer = (ctypes.c_uint8 * size).from_buffer(data)
+        written = lib.llama_state_seq_get_data_ext(self.handle, buffer, size, 0, 0)
+        del buffer
+        return data[:written]
+
+    def restore(self, data: bytearray) -> bool:
+        """Take over a saved state; False (and nothing in memory) if any byte is not right."""
+        size = len(data)
+        buffer = (ctypes.c_uint8 * size).from_buffer(data)
+        read = self._lib.llama_state_seq_set_data_ext(self.handle, buffer, size, 0, 0)
+        if read != size:
+            self.clear()
+        return bool(read == size)
