@@ -1,7 +1,10 @@
 """llama.cpp's samplers and grammars: who owns them, and how they are asked."""
 
 import ctypes
-from collections.abc import Sequence
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from chatcli.core.errors import ConstraintError
@@ -83,6 +86,22 @@ class Candidates:
         self.array = lib.llama_token_data_array(data, len(ids), -1, False)
 
 
+@contextmanager
+def _stderr() -> Iterator[list[str]]:
+    """Catch what the library writes to the process's stderr (its grammar parser does)."""
+    said: list[str] = []
+    saved = os.dup(2)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            yield said
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)
+            file.seek(0)
+            said.append(file.read().decode(errors="replace"))
+
+
 class Grammar:
     """A GBNF grammar being followed; freed by `close`."""
 
@@ -93,10 +112,13 @@ class Grammar:
             ConstraintError: it is not a valid grammar.
         """
         lib = self._lib = library()
-        self.handle = lib.llama_sampler_init_grammar(model.vocab, text.encode(), root.encode())
-        if not self.handle:
+        with _stderr() as said:
+            self.handle = lib.llama_sampler_init_grammar(model.vocab, text.encode(), root.encode())
+        if not self.handle or not text.strip():
+            reason = "".join(said).strip().partition("\n")[0].removeprefix("parse: ")
             raise ConstraintError(
-                "the grammar cannot be parsed", "It must be GBNF with a rule called root"
+                f"the grammar cannot be used: {reason or 'no rule called root'}",
+                "It must be GBNF with a rule called root",
             )
 
     def restrict(self, candidates: Candidates) -> None:

@@ -143,6 +143,7 @@ class SchemaDrawer:
         self._vocabulary = vocabulary
         self._n_vocab = len(vocabulary.pieces)
         self._matcher = _matcher(vocabulary.tokenizer, schema)
+        self._lexer = _JsonLexer()
         self.landing = False
 
     def draw(self, context: Context) -> int:
@@ -162,14 +163,17 @@ class SchemaDrawer:
         token = self._chain.sample(context)
         if not self._matcher.consume_token(token):
             raise ConstraintError(f"the schema cannot be followed: {self._matcher.get_error()}")
+        self._lexer.feed(self._vocabulary.pieces[token])
         return token
 
     def _prefer_closers(self, allowed: "NDArray[np.bool_]", logits: "NDArray[np.float32]") -> None:
         import numpy as np
 
-        if self._matcher.is_accepting():
+        if self._matcher.is_accepting() or self._lexer.escaped:
             return
-        for group in self._vocabulary.closers:
+        brackets, quotes, commas = self._vocabulary.closers
+        # Inside a string a bracket is only another character.
+        for group in (quotes,) if self._lexer.in_string else (brackets, quotes, commas):
             possible = group[allowed[group]]
             if len(possible):
                 best = possible[np.argmax(logits[possible])]
@@ -180,6 +184,23 @@ class SchemaDrawer:
     def close(self) -> None:
         """Free the chain."""
         self._chain.close()
+
+
+class _JsonLexer:
+    """Whether JSON text so far ends inside a string, or right behind a backslash in one."""
+
+    def __init__(self) -> None:
+        self.in_string = False
+        self.escaped = False
+
+    def feed(self, piece: bytes) -> None:
+        for byte in piece:
+            if self.escaped:
+                self.escaped = False
+            elif self.in_string and byte == ord("\\"):
+                self.escaped = True
+            elif byte == ord('"'):
+                self.in_string = not self.in_string
 
 
 def _matcher(tokenizer: "LLTokenizer", schema: str) -> "LLMatcher":

@@ -1,0 +1,262 @@
+"""`LlamaEngine`: a model that keeps the promise of `core.ports.Engine`.
+
+Joins what its siblings know: the template makes token ids of a prompt, the cells say which
+of them are already evaluated, prefill evaluates the rest, the stream says the reply.
+One thread at a time uses an engine.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from chatcli.core.cancel import Cancel
+from chatcli.core.errors import ContextOverflow, LoadError, NotAChatModel
+from chatcli.core.event import EngineEvent, Generated, Notice, Prefilled, Restored
+from chatcli.core.message import Message, Part, Reasoning, Text
+from chatcli.core.ports import Measure, Prompt
+from chatcli.core.session import Fingerprint, TokenRecord
+from chatcli.core.usage import Usage
+from chatcli.engine.constrain import Drawer, Vocabulary, make_drawer
+from chatcli.engine.identify import fingerprint
+from chatcli.engine.load import Opened, open_model
+from chatcli.engine.prefill import prefill
+from chatcli.engine.sampler import make_chain
+from chatcli.engine.stream import Limits, Progress, stream
+from chatcli.engine.template import Plan, Renderer, make_renderer
+from chatcli.engine.text import Reply, markers_for
+from chatcli.settings import Settings
+
+REPLY_TOKENS = 2048
+"""Default limit of a reply: some 1,500 words, or a long source file."""
+THOUGHT_TOKENS = 8192
+"""Default limit where the model thinks before it answers."""
+RESERVE_TOKENS = 256
+"""Room that a prompt must leave for the reply."""
+LOOK_BACK = 64
+"""Ids of the prompt that penalties see, as in llama.cpp."""
+
+
+class LlamaEngine:
+    """A loaded GGUF model."""
+
+    def __init__(
+        self, model: str, path: Path, settings: Settings, log: Callable[[int, str], None]
+    ) -> None:
+        """Load the model at `path`; `model` is its name for the user.
+
+        Raises:
+            CorruptModel: the file is damaged.
+            LoadError: llama.cpp refuses it, or memory is short.
+            NotAChatModel: it cannot generate, or has no chat template and none was given.
+        """
+        self.model = model
+        self._settings = settings
+        self._opened: Opened = open_model(path, settings.engine, settings.context, log)
+        self._model, self._cells = self._opened.model, self._opened.cells
+        self._notices = list(self._opened.notices)
+        try:
+            self._renderer = self._make_renderer(path)
+            self.fingerprint: Fingerprint = fingerprint(path, self._renderer.source)
+        except BaseException:
+            self.close()
+            raise
+        self._markers = markers_for(self._renderer.source)
+        self._vocabulary = Vocabulary(self._model)
+        self._planned: tuple[Prompt, Plan] | None = None
+
+    def _make_renderer(self, path: Path) -> Renderer:
+        if not self._model.generates:
+            raise NotAChatModel(f"{path.name} does not generate text", "Choose a chat model")
+        chosen = self._settings.engine.template
+        source = self._model.chat_template() if chosen is None else None
+        if source is None and chosen is None:
+            raise NotAChatModel(
+                f"{path.name} has no chat template",
+                "Name one with --template, such as chatml, llama3, gemma, plain or a .jinja file",
+            )
+        return make_renderer(self._model, source=source, name=chosen)
+
+    @property
+    def description(self) -> str:
+        """Architecture, size and quantisation, as llama.cpp words it."""
+        return self._model.description
+
+    @property
+    def context_limit(self) -> int:
+        """The most tokens that a chat with this model may have."""
+        return self._cells.options.limit
+
+    @property
+    def context_size(self) -> int:
+        """Cells allocated now."""
+        return self._cells.size
+
+    @property
+    def gpu_layers(self) -> int:
+        """Layers on the GPU; -1: all."""
+        return self._opened.gpu_layers
+
+    def close(self) -> None:
+        """Free the model."""
+        self._cells.close()
+        self._model.close()
+
+    def _plan(self, prompt: Prompt) -> Plan:
+        """Render and tokenise `prompt`, once for `measure` and `generate` together."""
+        if self._planned is None or self._planned[0] is not prompt:
+            self._planned = (prompt, self._renderer.plan(prompt))
+        return self._planned[1]
+
+    def measure(self, prompt: Prompt) -> Measure:
+        """Count the tokens of `prompt`; the limit leaves room for a reply."""
+        plan = self._plan(prompt)
+        limit = self.context_limit
+        reserve = min(RESERVE_TOKENS, limit // 4)
+        if prompt.max_tokens is not None:
+            reserve = min(reserve, prompt.max_tokens)
+        return Measure(len(plan.kept) + len(plan.fresh), limit - reserve)
+
+    def generate(self, prompt: Prompt, cancel: Cancel) -> Iterator[EngineEvent]:
+        """Yield the reply as `core.ports.Engine` promises.
+
+        Raises:
+            ContextOverflow: before anything is evaluated, if the prompt does not fit.
+            ConstraintError: the schema or grammar cannot be used.
+        """
+        began = time.perf_counter()
+        yield from (Notice(text) for text in self._notices)
+        self._notices.clear()
+        turn = self._begin(prompt, began)
+        try:
+            if turn.reused:
+                yield Restored(turn.reused)
+            for done, total in prefill(self._cells, turn.ids, cancel):
+                yield Prefilled(done, total)
+            turn.prefilled_at = time.perf_counter()
+            turn.evaluated = len(self._cells.ids) - turn.reused
+            if cancel:
+                turn.progress.finish = "cancelled"
+            else:
+                yield from self._speak(turn, cancel)
+        finally:
+            turn.drawer.close()
+        yield self._finished(prompt, turn)
+
+    def _begin(self, prompt: Prompt, began: float) -> "_Running":
+        plan = self._plan(prompt)
+        ids = [*plan.kept, *plan.fresh]
+        measure = self.measure(prompt)
+        if len(ids) > measure.limit:
+            raise ContextOverflow(
+                f"the input takes {len(ids):,} tokens, {measure.limit:,} fit",
+                needed=len(ids),
+                limit=measure.limit,
+            )
+        constraint = prompt.constraint
+        limits = Limits(
+            max_tokens=self._max_tokens(prompt, len(ids)),
+            stop_loops=self._settings.reply.stop_loops,
+            constrained=constraint is not None,
+        )
+        chain = make_chain(self._model, prompt.sampling)
+        chain.accept(*ids[-LOOK_BACK:])
+        drawer = make_drawer(chain, self._model, self._vocabulary, constraint)
+        self._room_for(ids)
+        reused = self._cells.take(ids)
+        markers = () if constraint is not None else self._markers
+        reply = Reply(markers, prompt.stop, starts_in_thought=plan.starts_in_thought)
+        return _Running(plan, ids, reused, limits, drawer, reply, Progress(), began)
+
+    def _room_for(self, ids: list[int]) -> None:
+        try:
+            self._cells.make_room(len(ids) + 1)
+        except LoadError as error:
+            raise ContextOverflow(
+                f"there is not enough memory for a context of {len(ids):,} tokens",
+                "Shorten the input, choose a smaller model, or engine.kv_type: q8_0",
+                needed=len(ids),
+                limit=self._cells.size,
+            ) from error
+
+    def _max_tokens(self, prompt: Prompt, n_prompt: int) -> int:
+        room = self.context_limit - n_prompt
+        asked = prompt.max_tokens or self._settings.reply.max_tokens
+        default = THOUGHT_TOKENS if self._markers and not prompt.constraint else REPLY_TOKENS
+        return max(1, min(room, asked or default))
+
+    def _speak(self, turn: "_Running", cancel: Cancel) -> Iterator[EngineEvent]:
+        yield from stream(self._cells, turn.drawer, turn.reply, turn.limits, cancel, turn.progress)
+        if turn.progress.finish == "loop":
+            yield Notice("Stopped: the reply was repeating itself")
+        elif turn.progress.finish == "length":
+            n = turn.progress.drawn
+            yield Notice(f"Stopped at the limit of {n:,} tokens (--max-tokens; /continue goes on)")
+
+    def _finished(self, prompt: Prompt, turn: "_Running") -> Generated:
+        now = time.perf_counter()
+        progress, reply = turn.progress, turn.reply
+        first = progress.first_token_at or now
+        usage = Usage(
+            reused_memory=turn.reused,
+            evaluated=turn.evaluated,
+            completion=progress.drawn,
+            prefill_s=turn.prefilled_at - turn.began,
+            decode_s=now - first if progress.drawn else 0.0,
+            ttft_s=first - turn.began,
+            context=len(turn.ids) + len(progress.ids),
+        )
+        record = TokenRecord(
+            len(turn.plan.kept), tuple(turn.plan.fresh), tuple(progress.ids), reply.thought
+        )
+        message = _message(reply.reasoning, reply.text)
+        if prompt.resume is not None:
+            message, record = _joined(prompt, turn.plan, message, record)
+        return Generated(message, self.fingerprint, record, usage, progress.finish)
+
+
+@dataclass(slots=True)
+class _Running:
+    """One generation under way."""
+
+    plan: Plan
+    ids: list[int]
+    reused: int
+    limits: Limits
+    drawer: Drawer
+    reply: Reply
+    progress: Progress
+    began: float
+    prefilled_at: float = 0.0
+    evaluated: int = 0
+
+
+def _message(reasoning: str, text: str) -> Message:
+    parts: list[Part] = []
+    if reasoning:
+        parts.append(Reasoning(reasoning))
+    if text:
+        parts.append(Text(text))
+    return Message("assistant", tuple(parts))
+
+
+def _joined(
+    prompt: Prompt, plan: Plan, new: Message, record: TokenRecord
+) -> tuple[Message, TokenRecord]:
+    """Put the old part of a continued reply before the new one."""
+    assert prompt.resume is not None  # noqa: S101  # the caller looked
+    old = prompt.resume.reply
+    message = _message(old.reasoning + new.reasoning, old.text + new.text)
+    n = plan.n_resumed
+    whole = (*plan.kept, *plan.fresh)
+    before = prompt.resume.record
+    keep = min(before.keep if before is not None else 0, len(whole) - n)
+    thought = before.thought if before is not None else 0
+    said = len(whole) - n
+    return message, replace(
+        record,
+        keep=keep,
+        prompt=whole[keep:said],
+        reply=(*whole[said:], *record.reply),
+        thought=thought or record.thought,
+    )
