@@ -1,0 +1,1 @@
+"""Tokens in, tokens out: the only package that knows llama.cpp."""
