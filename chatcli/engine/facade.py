@@ -7,7 +7,7 @@ One thread at a time uses an engine.
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from chatcli.core.cancel import Cancel
@@ -15,16 +15,18 @@ from chatcli.core.errors import ContextOverflow, LoadError, NotAChatModel
 from chatcli.core.event import EngineEvent, Generated, Notice, Prefilled, Restored
 from chatcli.core.message import Message, Part, Reasoning, Text
 from chatcli.core.ports import Measure, Prompt
-from chatcli.core.session import Fingerprint, TokenRecord
+from chatcli.core.session import Fingerprint
 from chatcli.core.usage import Usage
+from chatcli.engine.align import Plan, plan
+from chatcli.engine.builtin import builtin_template
 from chatcli.engine.constrain import Drawer, Vocabulary, make_drawer
 from chatcli.engine.identify import fingerprint
 from chatcli.engine.load import Opened, open_model
 from chatcli.engine.prefill import prefill
 from chatcli.engine.sampler import make_chain
 from chatcli.engine.stream import Limits, Progress, stream
-from chatcli.engine.template import Plan, Renderer, make_renderer
-from chatcli.engine.text import Reply, markers_for
+from chatcli.engine.template import ChatTemplate
+from chatcli.engine.text import Reply
 from chatcli.settings import Settings
 
 REPLY_TOKENS = 2048
@@ -33,6 +35,8 @@ THOUGHT_TOKENS = 8192
 """Default limit where the model thinks before it answers."""
 RESERVE_TOKENS = 256
 """Room that a prompt must leave for the reply."""
+_STOPS = {"plain": ("\nUser:",), "vicuna": ("USER:",), "alpaca": ("### Instruction:",)}
+"""Built-in templates without control tokens: what a model writes when it plays both sides."""
 LOOK_BACK = 64
 """Ids of the prompt that penalties see, as in llama.cpp."""
 
@@ -56,26 +60,31 @@ class LlamaEngine:
         self._model, self._cells = self._opened.model, self._opened.cells
         self._notices = list(self._opened.notices)
         try:
-            self._renderer = self._make_renderer(path)
-            self.fingerprint: Fingerprint = fingerprint(path, self._renderer.source)
+            source = self._template_source(path)
+            self.fingerprint: Fingerprint = fingerprint(path, source)
         except BaseException:
             self.close()
             raise
-        self._markers = markers_for(self._renderer.source)
-        self._vocabulary = Vocabulary(self._model)
+        native = self._model
+        bos, eos = (
+            native.piece(token).decode("utf-8", "replace") if token is not None else ""
+            for token in (native.bos, native.eos)
+        )
+        self._template = ChatTemplate(source, bos=bos, eos=eos)
+        self._vocabulary = Vocabulary(native)
         self._planned: tuple[Prompt, Plan] | None = None
 
-    def _make_renderer(self, path: Path) -> Renderer:
+    def _template_source(self, path: Path) -> str:
         if not self._model.generates:
             raise NotAChatModel(f"{path.name} does not generate text", "Choose a chat model")
         chosen = self._settings.engine.template
-        source = self._model.chat_template() if chosen is None else None
-        if source is None and chosen is None:
+        source = self._model.chat_template() if chosen is None else builtin_template(chosen)
+        if source is None:
             raise NotAChatModel(
                 f"{path.name} has no chat template",
                 "Name one with --template, such as chatml, llama3, gemma, plain or a .jinja file",
             )
-        return make_renderer(self._model, source=source, name=chosen)
+        return source
 
     @property
     def description(self) -> str:
@@ -105,17 +114,17 @@ class LlamaEngine:
     def _plan(self, prompt: Prompt) -> Plan:
         """Render and tokenise `prompt`, once for `measure` and `generate` together."""
         if self._planned is None or self._planned[0] is not prompt:
-            self._planned = (prompt, self._renderer.plan(prompt))
+            self._planned = (prompt, plan(self._template, self._model, prompt))
         return self._planned[1]
 
     def measure(self, prompt: Prompt) -> Measure:
         """Count the tokens of `prompt`; the limit leaves room for a reply."""
-        plan = self._plan(prompt)
+        planned = self._plan(prompt)
         limit = self.context_limit
         reserve = min(RESERVE_TOKENS, limit // 4)
         if prompt.max_tokens is not None:
             reserve = min(reserve, prompt.max_tokens)
-        return Measure(len(plan.kept) + len(plan.fresh), limit - reserve)
+        return Measure(len(planned.ids), limit - reserve)
 
     def generate(self, prompt: Prompt, cancel: Cancel) -> Iterator[EngineEvent]:
         """Yield the reply as `core.ports.Engine` promises.
@@ -144,8 +153,8 @@ class LlamaEngine:
         yield self._finished(prompt, turn)
 
     def _begin(self, prompt: Prompt, began: float) -> "_Running":
-        plan = self._plan(prompt)
-        ids = [*plan.kept, *plan.fresh]
+        planned = self._plan(prompt)
+        ids = list(planned.ids)
         measure = self.measure(prompt)
         if len(ids) > measure.limit:
             raise ContextOverflow(
@@ -164,9 +173,14 @@ class LlamaEngine:
         drawer = make_drawer(chain, self._model, self._vocabulary, constraint)
         self._room_for(ids)
         reused = self._cells.take(ids)
-        markers = () if constraint is not None else self._markers
-        reply = Reply(markers, prompt.stop, starts_in_thought=plan.starts_in_thought)
-        return _Running(plan, ids, reused, limits, drawer, reply, Progress(), began)
+        reply = self._reply(prompt, planned)
+        return _Running(planned, ids, reused, limits, drawer, reply, Progress(), began)
+
+    def _reply(self, prompt: Prompt, planned: Plan) -> Reply:
+        stops = (*prompt.stop, *_STOPS.get(self._settings.engine.template or "", ()))
+        if prompt.constraint is not None:
+            return Reply((), prompt.stop)
+        return Reply(planned.markers, stops, starts_in_thought=planned.starts_in_thought)
 
     def _room_for(self, ids: list[int]) -> None:
         try:
@@ -182,7 +196,9 @@ class LlamaEngine:
     def _max_tokens(self, prompt: Prompt, n_prompt: int) -> int:
         room = self.context_limit - n_prompt
         asked = prompt.max_tokens or self._settings.reply.max_tokens
-        default = THOUGHT_TOKENS if self._markers and not prompt.constraint else REPLY_TOKENS
+        default = (
+            THOUGHT_TOKENS if self._template.markers and not prompt.constraint else REPLY_TOKENS
+        )
         return max(1, min(room, asked or default))
 
     def _speak(self, turn: "_Running", cancel: Cancel) -> Iterator[EngineEvent]:
@@ -206,12 +222,9 @@ class LlamaEngine:
             ttft_s=first - turn.began,
             context=len(turn.ids) + len(progress.ids),
         )
-        record = TokenRecord(
-            len(turn.plan.kept), tuple(turn.plan.fresh), tuple(progress.ids), reply.thought
-        )
-        message = _message(reply.reasoning, reply.text)
-        if prompt.resume is not None:
-            message, record = _joined(prompt, turn.plan, message, record)
+        record = turn.plan.record(progress.ids, reply.thought)
+        old = prompt.resume.reply if prompt.resume is not None else Message("assistant", ())
+        message = _message(old.reasoning + reply.reasoning, old.text + reply.text)
         return Generated(message, self.fingerprint, record, usage, progress.finish)
 
 
@@ -238,25 +251,3 @@ def _message(reasoning: str, text: str) -> Message:
     if text:
         parts.append(Text(text))
     return Message("assistant", tuple(parts))
-
-
-def _joined(
-    prompt: Prompt, plan: Plan, new: Message, record: TokenRecord
-) -> tuple[Message, TokenRecord]:
-    """Put the old part of a continued reply before the new one."""
-    assert prompt.resume is not None  # noqa: S101  # the caller looked
-    old = prompt.resume.reply
-    message = _message(old.reasoning + new.reasoning, old.text + new.text)
-    n = plan.n_resumed
-    whole = (*plan.kept, *plan.fresh)
-    before = prompt.resume.record
-    keep = min(before.keep if before is not None else 0, len(whole) - n)
-    thought = before.thought if before is not None else 0
-    said = len(whole) - n
-    return message, replace(
-        record,
-        keep=keep,
-        prompt=whole[keep:said],
-        reply=(*whole[said:], *record.reply),
-        thought=thought or record.thought,
-    )

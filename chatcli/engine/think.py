@@ -57,6 +57,7 @@ FAMILIES: tuple[Markers, ...] = (
         skipped=("<|START_RESPONSE|>",),
         ending=("<|END_RESPONSE|>",),
     ),
+    Markers("gemma", ("<|channel>thought",), ("<channel|>",)),
     _pair("<seed:think>", "</seed:think>"),
     _pair("<mm:think>", "</mm:think>"),
     _pair("[THINK]", "[/THINK]"),
@@ -114,6 +115,11 @@ class ThinkSplitter:
     def is_plain(self) -> bool:
         """Whether everything from here on is visible text that needs no look."""
         return self.state == "text" and not self._ending and not self._held
+
+    @property
+    def open_block(self) -> Markers | None:
+        """The family of the block that is still open."""
+        return self._block if self.state == "think" else None
 
     @property
     def consumed(self) -> int:
