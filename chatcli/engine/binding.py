@@ -7,6 +7,7 @@ the KV store. Nothing here is thread-safe: one thread at a time uses a model's c
 import ctypes
 import importlib.machinery
 import importlib.util
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +17,9 @@ from types import ModuleType
 from typing import Any
 
 from chatcli.core.errors import LoadError
+
+SPIN_ROUNDS = "1000"
+"""Rounds that an idle OpenMP thread spins before it sleeps (DECISIONS.md has the figures)."""
 
 _NEEDED = (
     "llama_decode",
@@ -66,6 +70,9 @@ def library() -> ModuleType:
 
 
 def _import_bindings() -> ModuleType:
+    # OpenMP's threads wait for each other by spinning. Where another process has one of the
+    # cores, the default 300,000 rounds make a token up to ten times slower than giving way.
+    os.environ.setdefault("GOMP_SPINCOUNT", SPIN_ROUNDS)
     if "llama_cpp" not in sys.modules:
         spec = importlib.util.find_spec("llama_cpp")
         if spec is None or spec.submodule_search_locations is None:

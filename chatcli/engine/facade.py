@@ -106,6 +106,14 @@ class LlamaEngine:
         """Layers on the GPU; -1: all."""
         return self._opened.gpu_layers
 
+    def tokenize(self, text: str) -> list[int]:
+        """Return the ids of `text`, control tokens read as such."""
+        return self._model.tokenize(text, special=True)
+
+    def piece(self, token: int) -> bytes:
+        """Return the bytes of a token."""
+        return self._model.piece(token)
+
     def close(self) -> None:
         """Free the model."""
         self._cells.close()
