@@ -72,9 +72,9 @@ def _candidates(text: str, name: str, written: str, path: Path) -> list[str]:
     if section and parent is None:
         inline = f"{section}: {{{leaf}: {written}}}"
         return [_appended(text, below), *_added(text, root, below, inline)]
-    if parent is not None and not isinstance(parent[1], yaml.MappingNode):
-        return _filled(text, parent, f"{leaf}: {written}")
-    mapping = parent[1] if parent is not None else root
+    mapping = root if parent is None else parent[1]
+    if not isinstance(mapping, yaml.MappingNode):
+        return _filled(text, parent, f"{leaf}: {written}") if parent else []
     pair = _pair(mapping, leaf)
     if pair is not None:
         return [_replaced(text, pair, written)]
@@ -99,7 +99,7 @@ def _appended(text: str, lines: list[str]) -> str:
     return head + newline.join(lines) + newline
 
 
-def _added(text: str, mapping: yaml.Node, lines: list[str], inline: str) -> list[str]:
+def _added(text: str, mapping: yaml.MappingNode, lines: list[str], inline: str) -> list[str]:
     """Return `text` with an entry after the last one of `mapping`."""
     if mapping.flow_style:
         if not mapping.value:
@@ -161,7 +161,7 @@ def _removed(text: str, name: str, path: Path) -> str:
     parent = _pair(root, section) if section and root else None
     mapping = parent[1] if parent else root
     pair = _pair(mapping, leaf) if mapping else None
-    if mapping is None or pair is None:
+    if pair is None or not isinstance(mapping, yaml.MappingNode):
         return text
     if mapping.flow_style:
         return _removed_inline(text, mapping, pair)
@@ -178,7 +178,7 @@ def _line_start(text: str, at: int) -> int:
     return text.rfind("\n", 0, at) + 1
 
 
-def _removed_inline(text: str, mapping: yaml.Node, pair: _Pair) -> str:
+def _removed_inline(text: str, mapping: yaml.MappingNode, pair: _Pair) -> str:
     place = mapping.value.index(pair)
     start, end = pair[0].start_mark.index, _end(pair)
     if place + 1 < len(mapping.value):

@@ -73,15 +73,19 @@ class Loaded(NamedTuple):
 _Found: TypeAlias = Iterator[tuple[str, Value, Origin]]
 
 
-def load_settings(*, flags: Mapping[str, object], environ: Mapping[str, str], cwd: Path) -> Loaded:
+def load_settings(
+    *, flags: Mapping[str, object], environ: Mapping[str, str], cwd: Path | None
+) -> Loaded:
     """Merge all layers. `flags` go by dotted name; None is a flag that was not given.
+
+    `cwd` None: no project file is looked for.
 
     Raises:
         ConfigError: a file, a variable or a flag is wrong; names the place and the remedy.
     """
     values: dict[str, Value] = {}
     origins: dict[str, Origin] = {}
-    project = project_file(cwd)
+    project = None if cwd is None else project_file(cwd)
     layers = [
         _from_file("user", paths.user_config_file()),
         _from_file("project", project) if project else iter(()),
