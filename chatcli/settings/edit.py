@@ -5,6 +5,7 @@ indentation and line ends stay. What comes out is parsed again and must say the 
 for the one key: a layout that this editor misreads is refused, never damaged.
 """
 
+import re
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,7 +26,10 @@ def with_value(text: str, name: str, value: Value, path: Path) -> str:
         ConfigError: the text is not a valid settings file, or its layout cannot be edited.
     """
     before = {key: entry.value for key, entry in parse(text, path).items()}
-    for edited in _candidates(text, name, source(value), path):
+    candidates = _candidates(text, name, source(value), path)
+    if name not in before:
+        candidates = [*_beside_comment(text, name, source(value)), *candidates]
+    for edited in candidates:
         if _says(edited, before | {name: value}, path):
             return edited
     raise _too_clever(name, path)
@@ -59,6 +63,16 @@ def _says(text: str, wanted: "dict[str, Value]", path: Path) -> bool:
         return {key: entry.value for key, entry in parse(text, path).items()} == wanted
     except ConfigError:
         return False
+
+
+def _beside_comment(text: str, name: str, written: str) -> list[str]:
+    """Return edits that set the key below a line where it is commented out, if there is one."""
+    leaf = name.rpartition(".")[2]
+    commented = re.finditer(rf"^( *)# ?{re.escape(leaf)}:.*$", text, re.MULTILINE)
+    return [
+        _inserted(text, _line_end(text, line.end()), [f"{line[1]}{leaf}: {written}"])
+        for line in commented
+    ]
 
 
 def _candidates(text: str, name: str, written: str, path: Path) -> list[str]:
