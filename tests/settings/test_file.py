@@ -1,6 +1,7 @@
 """Reading a settings file, and the reader that needs no YAML parser."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -13,70 +14,16 @@ from chatcli.settings.file import MAX_FILE_BYTES, read_text, simple
 
 FILE = Path("settings.yaml")
 
-_words = st.sampled_from(
-    [
-        "x",
-        "3b",
-        "null",
-        "NULL",
-        "~",
-        "on",
-        "No",
-        "1",
-        "-1",
-        "0.5",
-        "1:30",
-        "a:b",
-        "a:",
-        "-",
-        "--- a",
-        '"q"',
-        "'q'",
-        '"a#b"',
-        "'null'",
-        '"\\n"',
-        "# c",
-        "x # c",
-        "x#c",
-        "> ",
-        "&a b",
-        "*a",
-        "!t b",
-        "{}",
-        "[a]",
-        "a b",
-        "a, b",
-        "@a",
-        "%a",
-        "`a",
-        "...",
-        "<<",
-        "2024-01-01",
-        "auto",
-        "",
-        " ",
-    ]
-)
-_keys = st.sampled_from(
-    [
-        "model",
-        "system",
-        "sampling",
-        "temperature",
-        "top_k",
-        "engine",
-        "threads",
-        "reply",
-        "stop_loops",
-        "flash_attention",
-        "context",
-        "size",
-        "logit_bias",
-        "seed",
-        "nothing",
-        "<<",
-    ]
-)
+_WORDS = """
+x|3b|null|NULL|~|on|No|1|-1|0.5|1:30|a:b|a:|-|--- a|"q"|'q'|"a#b"|'null'|"\\n"|# c|x # c|x#c|> |&a b
+*a|!t b|{}|[a]|a b|a, b|@a|%a|`a|...|<<|2024-01-01|auto| |
+"""
+_KEYS = """
+model system sampling temperature top_k engine threads reply stop_loops flash_attention context
+size logit_bias seed nothing <<
+"""
+_words = st.sampled_from(re.split(r"[|\n]", _WORDS))
+_keys = st.sampled_from(_KEYS.split())
 _breaks = st.sampled_from(["\n", "\n", "\n", "\n", "\r\n", "\r", "\x85", "\u2028", "\t", ""])
 _lines = st.builds(
     lambda indent, key, colon, word, end: f"{indent}{key}{colon}{word}{end}",
