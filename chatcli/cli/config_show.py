@@ -20,7 +20,7 @@ def shown(loaded: Loaded, key: str, *, origin: bool, as_json: bool) -> str:
     else:
         names = [name for name in all_keys() if not key or name.startswith(f"{key}.")]
     if as_json:
-        return json.dumps(_as_json(loaded, names, key, origin=origin), ensure_ascii=False)
+        return json.dumps(_as_json(loaded, names, key, origin=origin))
     if names == [key]:
         return _one(loaded, key, origin=origin)
     return "\n".join(_as_yaml(loaded, names, origin=origin))
