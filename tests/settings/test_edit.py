@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatcli.assets import asset_text
@@ -107,6 +107,7 @@ _values = st.sampled_from(
 )
 
 
+@settings(max_examples=50, deadline=None)  # YAML in Python: 15 ms a parse
 @given(st.lists(st.tuples(_values, st.booleans()), max_size=8), st.booleans())
 def test_any_series_of_edits_leaves_what_was_asked(
     steps: list[tuple[tuple[str, Value], bool]], documented: bool

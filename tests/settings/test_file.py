@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chatcli.core.errors import ConfigError
@@ -15,27 +15,48 @@ from chatcli.settings.file import MAX_FILE_BYTES, read_text, simple
 FILE = Path("settings.yaml")
 
 _WORDS = """
-x|3b|null|NULL|~|on|No|1|-1|0.5|1:30|a:b|a:|-|--- a|"q"|'q'|"a#b"|'null'|"\\n"|# c|x # c|x#c|> |&a b
-*a|!t b|{}|[a]|a b|a, b|@a|%a|`a|...|<<|2024-01-01|auto| |
+x|3b|null|NULL|~|on|No|true|1|-1|0.5|1:30|a:b|a:|-|--- a|"q"|'q'|"a#b"|'null'|"\\n"|# c|x # c|x#c
+> |&a b|*a|!t b|{}|[a]|a b|a, b|@a|%a|`a|...|<<|2024-01-01|auto| |x  |'x' # c|'it''s'|"a"b|.|0x1f|
 """
-_KEYS = """
-model system sampling temperature top_k engine threads reply stop_loops flash_attention context
-size logit_bias seed nothing <<
-"""
+_NOISE = (
+    "# c\n|\n|   \n|model: x\n|  seed: 1\n|   seed: 1\n|  x\n|- a\n|---\n|...\n|\t\n|a\x85b: c\n"
+)
+_ENDS = st.sampled_from(["\n", "\n", "\n", "\n", "\n", "\n", " \n", "\r\n", "\u2028", ""])
 _words = st.sampled_from(re.split(r"[|\n]", _WORDS))
-_keys = st.sampled_from(_KEYS.split())
-_breaks = st.sampled_from(["\n", "\n", "\n", "\n", "\r\n", "\r", "\x85", "\u2028", "\t", ""])
-_lines = st.builds(
-    lambda indent, key, colon, word, end: f"{indent}{key}{colon}{word}{end}",
-    st.sampled_from(["", "", "  ", "  ", "    ", " ", "# ", "\t", "- "]),
-    _keys,
-    st.sampled_from([": ", ": ", ":", ":  ", " : ", " "]),
-    _words,
-    _breaks,
+
+
+def _line(start: str) -> st.SearchStrategy[str]:
+    gap = st.sampled_from([" ", " ", " ", "  ", ""])
+    return st.builds(lambda gap, word, end: f"{start}:{gap}{word}{end}", gap, _words, _ENDS)
+
+
+def _section(name: str, *leaves: str) -> st.SearchStrategy[str]:
+    lines = st.tuples(*(st.just("") | _line(leaf) for leaf in leaves))
+    head = st.sampled_from([f"{name}:\n", f"{name}: # c\n", f"\n{name}:\n"])
+    return st.builds(lambda head, lines: head + "".join(lines), head, lines)
+
+
+_BLOCKS = (
+    *(_line("model"), _line("system"), _line("# model")),
+    _section("sampling", "  top_k", "  seed", "  logit_bias"),
+    _section("reply", " stop_loops", " max_tokens"),
+    _section("engine", "    flash_attention", "    threads"),
 )
 
 
-@given(st.lists(_lines, max_size=6).map("".join))
+@st.composite
+def _documents(draw: st.DrawFn) -> str:
+    """Return a settings file: some blocks in some order, now and then a stray line."""
+    chosen = draw(st.lists(st.integers(0, len(_BLOCKS) - 1), unique=True, min_size=1, max_size=3))
+    blocks = [draw(_BLOCKS[place]) for place in chosen]
+    if draw(st.integers(0, 4)) == 0:
+        noise = draw(st.sampled_from(_NOISE.split("|")))
+        blocks.insert(draw(st.integers(0, len(blocks))), noise)
+    return "".join(blocks)
+
+
+@settings(max_examples=300, deadline=None)
+@given(_documents())
 def test_where_the_simple_reader_answers_yaml_says_the_same(text: str) -> None:
     """Values and lines are those of the YAML parser, and none is taken that it refuses."""
     found = simple(text)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chatcli
@@ -23,6 +23,7 @@ def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
     assert str(loaded.origin("engine.threads")) == "default"
 
 
+@settings(deadline=None)  # it writes files
 @given(present=st.sets(st.sampled_from(["user", "project", "environment", "flag"])))
 def test_the_last_layer_that_speaks_wins(
     present: set[str], tmp_path_factory: pytest.TempPathFactory
