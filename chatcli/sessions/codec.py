@@ -71,19 +71,31 @@ def loads(text: str) -> object:
 
 
 def want(value: object, kind: type[_T], where: str) -> _T:
-    """Return `value` if it is a `kind` (an int counts as a float, a bool as nothing else)."""
-    if kind is float and type(value) is int and abs(value) < 2**63:
+    """Return `value` if it is a `kind` (a whole number counts as a float, too)."""
+    if kind is float and type(value) is int and _fits(value):
         value = float(value)
-    wrong = (
-        (type(value) is bool and kind is not bool)
-        or (type(value) is int and abs(value) >= 2**63)
-        or (type(value) is float and not math.isfinite(value))
-    )
-    if wrong or not isinstance(value, kind):
-        name = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
-        shape = {dict: "an object", list: "a list"}
-        raise Malformed(f"{where} is not {(name | shape).get(kind, kind.__name__)}")
-    return value
+    # The type itself: a bool is no int here.
+    if isinstance(value, kind) and type(value) is kind and (kind in _TEXTUAL or _fits(value)):
+        return value
+    raise Malformed(f"{where} is not {_KIND_NAMES[kind]}")
+
+
+_TEXTUAL = frozenset({str, list, dict, bool})
+_KIND_NAMES: dict[type, str] = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    dict: "an object",
+    list: "a list",
+}
+
+
+def _fits(value: object) -> bool:
+    """Say whether a number can be stored: SQLite has 64 bits, and no NaN."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and abs(value) < 2**63
 
 
 def field(row: Mapping[str, object], name: str, kind: type[_T], where: str) -> _T:

@@ -9,6 +9,7 @@ import sys
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from typing import TypeAlias
 
 from chatcli.core.errors import StoreError
 from chatcli.core.session import Fingerprint, Session, SessionId, TokenRecord, Turn, TurnId
@@ -197,26 +198,22 @@ def is_last(conn: sqlite3.Connection, session_id: SessionId, turn: TurnId) -> bo
     return last[0] == turn
 
 
-def _turns(conn: sqlite3.Connection, rows: list[tuple[int, str]]) -> list[Turn]:
-    tokens = _tokens(conn, [row[1] for row in rows])
-    return [_turn(row, tokens.get(row[0], {})) for _, *row in rows]
+_Row: TypeAlias = tuple[int, str, str | None, str, str, str, str, float, str, str, str | None]
 
 
-def _turn(row: Sequence[str], tokens: dict[Fingerprint, TokenRecord]) -> Turn:
-    id_, parent, asked, reply, route, finish, started_at, usage, verdicts, cut = row
-    value = {
-        "id": id_,
-        "parent": parent,
-        "asked": codec.loads(asked),
-        "reply": codec.loads(reply),
-        "route": codec.loads(route),
-        "finish": finish,
-        "started_at": started_at,
-        "usage": codec.loads(usage),
-        "verdicts": codec.loads(verdicts),
-        "cut": None if cut is None else codec.loads(cut),
-    }
-    return codec.turn_from(value, f"turn {id_}", tokens)
+def _turns(conn: sqlite3.Connection, found: Sequence[_Row]) -> list[Turn]:
+    tokens = _tokens(conn, [row[1] for row in found])
+    # One parse for all rows: a call for each column would take most of the time.
+    texts = [f"[{row[3]},{row[4]},{row[5]},{row[8]},{row[9]},{row[10] or 'null'}]" for row in found]
+    parsed = codec.want(codec.loads(f"[{','.join(texts)}]"), list, "turns")
+    turns = []
+    for row, values in zip(found, parsed, strict=True):
+        value = dict(
+            zip(("asked", "reply", "route", "usage", "verdicts", "cut"), values, strict=True)
+        )
+        value |= {"id": row[1], "parent": row[2], "finish": row[6], "started_at": row[7]}
+        turns.append(codec.turn_from(value, f"turn {row[1]}", tokens.get(row[1], {})))
+    return turns
 
 
 # -- token ids ---------------------------------------------------------------------------
