@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chatcli import paths
@@ -153,7 +153,7 @@ def _locate_name(reference: str) -> Installed | Downloadable:
     if entry := find_entry(entries, reference):
         for source in entry.sources:
             if isinstance(source, FileSource) and source.path.is_file() and not entry.sha256:
-                return own_file(source.path)
+                return replace(own_file(source.path), name=entry.name)
         return _installed_or(downloadable(entry))
     if local := find_local(reference):
         return stamped(

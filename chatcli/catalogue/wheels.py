@@ -146,9 +146,10 @@ def _download(pip: list[str], part: WheelPart, folder: Path, grown: Callable[[in
 def _largest_file(folder: Path) -> int:
     """Return the size of the growing wheel; files may vanish while they are looked at."""
     largest = 0
-    for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):
-            largest = max(largest, path.stat().st_size)
+    for root, _, names in os.walk(folder):  # unlike rglob, it passes over what has vanished
+        for name in names:
+            with suppress(FileNotFoundError):
+                largest = max(largest, Path(root, name).stat().st_size)
     return largest
 
 
