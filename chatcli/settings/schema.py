@@ -1,4 +1,4 @@
-"""Settings: default < user < project < environment < flag, to one frozen `Settings`."""
+"""The shape of the settings: every group, every key, its type and its default."""
 
 from dataclasses import dataclass, field
 from typing import Literal
