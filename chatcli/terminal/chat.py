@@ -4,7 +4,7 @@ Slash commands (`chatcli.terminal.slash`) change it; the loops (`chatcli.termina
 it. It knows nothing about how a line is typed.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -14,7 +14,7 @@ from chatcli.core.event import Delta, Event, Finished
 from chatcli.core.message import Document, Message, Part, Text
 from chatcli.core.ports import Measure, SessionStore
 from chatcli.core.printable import visible, visible_line
-from chatcli.core.session import Session, Turn
+from chatcli.core.session import FinishReason, Session, Turn
 from chatcli.orchestrator.conversation import Conversation
 from chatcli.settings import Settings
 from chatcli.terminal.env import Env
@@ -27,6 +27,12 @@ from chatcli.terminal.theme import DIM, RESET
 from chatcli.terminal.usage import usage_line
 
 _RED = "\x1b[31m"
+
+_ENDED: Mapping[FinishReason, str] = {
+    "cancelled": "Stopped; the part shown is kept. /continue goes on, /regen tries again.",
+    "length": "The reply reached its limit. /continue goes on.",
+    "loop": "Ended, for it repeated itself. /regen tries again.",
+}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -172,8 +178,15 @@ class Chat:
         self.remeasure()
         if self.usage:
             self.note(usage_line(turn, self.session.model))
-        if self.interactive and turn.finish == "cancelled":
-            self.note("Stopped; the part shown is kept. /continue goes on, /regen tries again.")
+        if self.interactive and turn.finish in _ENDED:
+            self.note(_ENDED[turn.finish])
+        self.gap()
+
+    def gap(self) -> None:
+        """Leave a blank line between a reply and the next prompt."""
+        if self.interactive and self.env.stdout_tty:
+            self.env.stdout.write("\n")
+            self.env.stdout.flush()
 
     def remeasure(self) -> None:
         """Count the tokens of the chat again, if that needs no waiting."""
@@ -199,6 +212,7 @@ class Chat:
         if path:
             self.note("\n".join(f"> {line}" for line in question(path[-1]).splitlines()))
             show(replay(path[-1]), self.env, replace(self.look, progress=False))
+            self.gap()
 
 
 def question(turn: Turn) -> str:

@@ -81,7 +81,9 @@ class Keys:
     async def _edit(self, app: Application[str], buffer: Buffer) -> None:
         self.in_editor = True
         try:
-            text = await run_in_terminal(lambda: edit_text(buffer.text, self.editor()), True)
+            text = await run_in_terminal(
+                lambda: edit_text(buffer.text, self.editor()), in_executor=True
+            )
             buffer.document = Document(text, len(text))
         except (ChatcliError, OSError) as error:
             self.tip = visible_line(str(error))
