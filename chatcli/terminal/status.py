@@ -1,0 +1,67 @@
+"""The status line: one line under the prompt, made once a turn and fitted to the width."""
+
+from dataclasses import dataclass
+
+from chatcli.core.ports import Measure
+from chatcli.core.printable import visible_line
+from chatcli.core.session import Turn
+from chatcli.terminal.stats import percent
+
+_SEPARATOR = " · "
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What it tells. `state` is "" or why there are no counts yet: "loading"."""
+
+    model: str
+    state: str = ""
+    measure: Measure | None = None
+    turn: Turn | None = None
+    title: str = ""
+    waiting: int = 0
+    editing: bool = False
+
+
+def _parts(status: Status) -> list[str]:
+    """Return the parts, the most needed first."""
+    parts = [visible_line(status.model)]
+    if status.state:
+        parts[0] += f" ({status.state})"
+    if status.editing:
+        parts.append("editing: Ctrl-C cancels")
+    if status.waiting:
+        parts.append(f"{status.waiting} file{'' if status.waiting == 1 else 's'} attached")
+    if status.measure is not None:
+        used, limit = status.measure.prompt, status.measure.limit
+        parts.append(f"{used:,}/{limit:,} tokens ({percent(used, limit)})")
+    if status.turn is not None:
+        usage = status.turn.usage
+        if usage.tokens_per_s:
+            parts.append(f"{usage.tokens_per_s:.1f} tokens/s")
+        reused = usage.reused_memory + usage.reused_disk
+        parts.append(f"{reused:,} reused, {usage.evaluated:,} evaluated")
+    if status.title:
+        parts.append(visible_line(status.title))
+    return parts
+
+
+def status_line(status: Status, width: int) -> str:
+    """Return the parts that fit into `width` columns, the title cut where it must be."""
+    from prompt_toolkit.utils import get_cwidth
+
+    line = ""
+    for part in _parts(status):
+        longer = f"{line}{_SEPARATOR}{part}" if line else part
+        if get_cwidth(longer) > width:
+            break
+        line = longer
+    return line or _cut(visible_line(status.model), width)
+
+
+def _cut(text: str, width: int) -> str:
+    from prompt_toolkit.utils import get_cwidth
+
+    while text and get_cwidth(text) > width:
+        text = text[:-1]
+    return text
