@@ -45,9 +45,17 @@ class LlamaEngine:
     """A loaded GGUF model."""
 
     def __init__(
-        self, model: str, path: Path, settings: Settings, log: Callable[[int, str], None]
+        self,
+        model: str,
+        path: Path,
+        settings: Settings,
+        log: Callable[[int, str], None],
+        *,
+        go_on: Callable[[], bool] = lambda: True,
     ) -> None:
         """Load the model at `path`; `model` is its name for the user.
+
+        Loading is given up when `go_on` says False.
 
         Raises:
             CorruptModel: the file is damaged.
@@ -56,7 +64,7 @@ class LlamaEngine:
         """
         self.model = model
         self._settings = settings
-        self._opened: Opened = open_model(path, settings.engine, settings.context, log)
+        self._opened: Opened = open_model(path, settings.engine, settings.context, log, go_on)
         self._model, self._cells = self._opened.model, self._opened.cells
         self._notices = list(self._opened.notices)
         try:

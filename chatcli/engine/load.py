@@ -28,11 +28,15 @@ class Opened:
 
 
 def open_model(
-    path: Path, engine: EngineSettings, context: ContextSettings, log: Callable[[int, str], None]
+    path: Path,
+    engine: EngineSettings,
+    context: ContextSettings,
+    log: Callable[[int, str], None],
+    go_on: Callable[[], bool] = lambda: True,
 ) -> Opened:
     """Load `path` as fast and as far onto the GPU as this machine allows.
 
-    `log` gets llama.cpp's own lines. Out of device memory, fewer layers are tried, down to
+    `log` gets llama.cpp's own lines; `go_on` is asked while loading. Out of device memory, fewer layers are tried, down to
     none, and a notice says so.
 
     Raises:
@@ -53,9 +57,10 @@ def open_model(
     n = wanted
     while True:
         try:
-            model, cells = _try(path, engine, context, n, repack=outcome.state == "ok")
+            repack = outcome.state == "ok"
+            model, cells = _try(path, engine, context, n, go_on, repack=repack)
         except LoadError:
-            if n == 0:
+            if n == 0 or not go_on():
                 raise _explained(path, errors) from None
             n = _fewer(n, path)
             continue
@@ -107,9 +112,15 @@ def _fewer(n: int, path: Path) -> int:
 
 
 def _try(
-    path: Path, engine: EngineSettings, context: ContextSettings, n_gpu_layers: int, *, repack: bool
+    path: Path,
+    engine: EngineSettings,
+    context: ContextSettings,
+    n_gpu_layers: int,
+    go_on: Callable[[], bool],
+    *,
+    repack: bool,
 ) -> tuple[Model, Cells]:
-    model = Model(path, gpu_layers=n_gpu_layers, use_extra_bufts=repack)
+    model = Model(path, gpu_layers=n_gpu_layers, use_extra_bufts=repack, progress=lambda _: go_on())
     try:
         options = CellOptions(
             limit=_limit(model, path, engine, context),
