@@ -72,7 +72,7 @@ def _decoded(data: bytes, path: Path) -> str:
 # A key, and a bare word or a quoted text without escapes. A bare word holds no character
 # that means something to YAML: no "#", no quote, no bracket, no colon before a space.
 _LINE = (
-    r"( *)([a-z_]+):(?: +(?:([A-Za-z0-9_./+-](?:[A-Za-z0-9_./:@+-]*[A-Za-z0-9_./@+-])?)"
+    r"( *)([a-z_]+):(?: +(?:((?!-$|- )[A-Za-z0-9_./+-](?:[A-Za-z0-9_./:@+-]*[A-Za-z0-9_./@+-])?)"
     r"""|"([^"\\]*)"|'([^']*)'))?(?: +#.*)?"""
 )
 
