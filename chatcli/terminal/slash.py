@@ -92,11 +92,9 @@ def run(chat: Chat, call: Call, known: Mapping[str, Command]) -> None:
     command = known.get(call.word)
     if command is None:
         meant = nearest(call.word, known)
+        remedy = f"Did you mean /{meant}?" if meant else "/help lists them."
         raise UsageError(
-            f"unknown command /{call.word}",
-            f"Did you mean /{meant}?"
-            if meant
-            else "/help lists them; a leading space makes the line a message",
+            f"unknown command /{call.word}", f"{remedy} A leading space makes the line a message"
         )
     if call.mark == "." and not chat.dots_explained:
         chat.dots_explained = True

@@ -6,6 +6,7 @@ from chatcli.core.ports import Measure
 from chatcli.core.printable import visible_line
 from chatcli.core.session import Turn
 from chatcli.core.usage import Usage
+from chatcli.sessions.titles import clipped
 
 _BAR = 40
 
@@ -45,8 +46,8 @@ def context_text(turns: Sequence[Turn], left_out: int, measure: Measure) -> str:
     for number, turn in enumerate(turns, left_out + 1):
         tokens = turn_tokens(turn)
         asked, said = (f"{n:,}" for n in tokens) if tokens else ("?", "?")
-        text = visible_line(" ".join(message.content for message in turn.asked))
-        lines.append(f"{number:>6} {asked:>8} {said:>8}  {text[:48]}")
+        text = visible_line(" ".join(message.content[:500] for message in turn.asked))
+        lines.append(f"{number:>6} {asked:>8} {said:>8}  {clipped(text, 48)}")
     return "\n".join(lines)
 
 

@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from chatcli.core.ports import Measure
 from chatcli.core.printable import visible_line
 from chatcli.core.session import Turn
+from chatcli.sessions.titles import cells, clipped
 from chatcli.terminal.stats import percent
 
 _SEPARATOR = " · "
+
+_LEAST = 12
+"""Fewer columns than this are not worth beginning a part in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +51,11 @@ def _parts(status: Status) -> list[str]:
 
 
 def status_line(status: Status, width: int) -> str:
-    """Return the parts that fit into `width` columns, the title cut where it must be."""
-    from prompt_toolkit.utils import get_cwidth
-
+    """Return the parts that fit into `width` columns, the last one cut where it must be."""
     line = ""
     for part in _parts(status):
         longer = f"{line}{_SEPARATOR}{part}" if line else part
-        if get_cwidth(longer) > width:
-            break
+        if cells(longer) > width:
+            return clipped(longer, width) if width - cells(line) > _LEAST else line
         line = longer
-    return line or _cut(visible_line(status.model), width)
-
-
-def _cut(text: str, width: int) -> str:
-    from prompt_toolkit.utils import get_cwidth
-
-    while text and get_cwidth(text) > width:
-        text = text[:-1]
-    return text
+    return line

@@ -3,6 +3,7 @@
 from chatcli.core.errors import UsageError
 from chatcli.core.message import user
 from chatcli.orchestrator.context import in_context
+from chatcli.sessions.tree import draw_tree
 from chatcli.terminal.chat import Chat
 from chatcli.terminal.command.talk import plural
 from chatcli.terminal.slash import Command
@@ -39,7 +40,18 @@ def stats(chat: Chat, argument: str) -> None:
     chat.out(stats_text([turn.usage for turn in path]))
 
 
+def tree(chat: Chat, argument: str) -> None:
+    """Draw all turns of the chat, with the path to the current one marked."""
+    del argument
+    turns = chat.conversation.turns()
+    if not turns:
+        raise UsageError("nothing has been said in this chat yet", "Ask something first")
+    chat.out("\n".join(draw_tree(turns, chat.session.head)))
+    chat.note("> is here; /go ID goes to any turn.")
+
+
 COMMANDS = (
+    Command("tree", "", "Draw all turns: nothing that was asked is ever lost", tree),
     Command("tokens", "[TEXT]", "Count the tokens of a text, or of the chat", tokens),
     Command("context", "", "Show what is in the context, turn by turn", context),
     Command("stats", "", "Show what was reused and evaluated, and how fast", stats),

@@ -3,14 +3,14 @@
 from chatcli.core.errors import UsageError
 from chatcli.core.printable import visible_line
 from chatcli.core.session import Turn
+from chatcli.sessions.titles import clipped
 from chatcli.terminal.chat import Chat, question
 from chatcli.terminal.slash import Command
 
 
 def brief(text: str, width: int = 60) -> str:
-    """Return `text` as one line of at most `width` characters."""
-    line = visible_line(text)
-    return line if len(line) <= width else line[: width - 3] + "..."
+    """Return `text` as one line of at most `width` cells."""
+    return clipped(visible_line(text), width)
 
 
 def plural(n: int, noun: str) -> str:
