@@ -6,7 +6,7 @@ Order of dependence: settings -> store, log -> model file -> engine -> conversat
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
 
@@ -43,18 +43,13 @@ class Engines:
         self._fetch = fetch
         self._log = log
         self._loaded: dict[str, Future[Engine]] = {}
-        self._threads: list[threading.Thread] = []
+        self._loader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="load")
         self._closing = threading.Event()
 
     def preload(self, model: str) -> None:
         """Begin to load `model` behind whatever happens next; errors come at the first use."""
-        if model in self._loaded:
-            return
-        future: Future[Engine] = Future()
-        self._loaded[model] = future
-        thread = threading.Thread(target=self._settle, args=(model, future), name="load")
-        self._threads.append(thread)
-        thread.start()
+        if model not in self._loaded:
+            self._loaded[model] = self._loader.submit(self._load, model)
 
     def is_ready(self, model: str) -> bool:
         """Whether `engine(model)` would return at once."""
@@ -66,20 +61,12 @@ class Engines:
         Raises:
             ChatcliError: it cannot be loaded; asking again tries again.
         """
-        if model not in self._loaded:
-            self._loaded[model] = Future()
-            self._settle(model, self._loaded[model])
+        self.preload(model)
         try:
             return self._loaded[model].result()
         except ChatcliError:
             self._loaded.pop(model, None)
             raise
-
-    def _settle(self, model: str, future: "Future[Engine]") -> None:
-        try:
-            future.set_result(self._load(model))
-        except BaseException as error:  # noqa: BLE001  # handed over to whoever asks for the result
-            future.set_exception(error)
 
     def _load(self, model: str) -> Engine:
         from chatcli.engine.facade import LlamaEngine
@@ -108,10 +95,9 @@ class Engines:
     def close(self) -> None:
         """Stop loading, and free every model."""
         self._closing.set()
-        for thread in self._threads:
-            thread.join()
+        self._loader.shutdown(cancel_futures=True)
         for future in self._loaded.values():
-            if future.done() and future.exception() is None:
+            if not future.cancelled() and future.exception() is None:
                 future.result().close()
         self._loaded.clear()
 

@@ -10,6 +10,7 @@ class Usage:
     `reused_memory + reused_disk + evaluated == prompt`: a token of the prompt was
     either found in this process, found in a stored block, or evaluated now.
     `ttft_s` runs from the request to the first token; `prefill_s` is evaluation alone.
+    `context` is the most tokens that the chat may have with this model.
     """
 
     reused_memory: int = 0

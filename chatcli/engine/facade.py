@@ -236,7 +236,7 @@ class LlamaEngine:
             prefill_s=turn.prefilled_at - turn.began,
             decode_s=now - first if progress.drawn else 0.0,
             ttft_s=first - turn.began,
-            context=len(turn.ids) + len(progress.ids),
+            context=self.context_limit,
         )
         record = turn.plan.record(progress.ids, reply.thought)
         old = prompt.resume.reply if prompt.resume is not None else Message("assistant", ())

@@ -36,8 +36,8 @@ def open_model(
 ) -> Opened:
     """Load `path` as fast and as far onto the GPU as this machine allows.
 
-    `log` gets llama.cpp's own lines; `go_on` is asked while loading. Out of device memory, fewer layers are tried, down to
-    none, and a notice says so.
+    `log` gets llama.cpp's own lines; `go_on` is asked while loading. Out of device memory,
+    fewer layers are tried, down to none, and a notice says so.
 
     Raises:
         CorruptModel: the file is damaged.

@@ -206,7 +206,7 @@ def test_a_reply_ends_at_the_end_of_the_context(tiny_path: Path) -> None:
     last = events[-1]
     assert isinstance(last, Generated)
     assert last.finish == "length"
-    assert last.usage.context == 256
+    assert last.usage.prompt + last.usage.completion == last.usage.context == 256
     assert any(isinstance(e, Notice) and "limit" in e.text for e in events)
     engine.close()
 
