@@ -76,7 +76,7 @@ def plan(
     thought = 0
     if prompt.resume is not None:
         context = recorded((*prompt.history, prompt.resume))
-        resumed, thought = _reply_so_far(prompt.resume, inside, tokenizer)
+        resumed, thought = _reply_so_far(prompt.resume, segments[-1:], inside, tokenizer)
         segments.append(Said(resumed))
         inside = _still_open(resumed[:thought], markers, inside, tokenizer)
         markers = () if thought < len(resumed) else markers
@@ -112,18 +112,15 @@ def recorded(history: Iterable[Exchange]) -> tuple[int, ...]:
 
 
 def _reply_so_far(
-    resume: Exchange, inside: Markers | None, tokenizer: Tokenizer
+    resume: Exchange, before: Sequence[Segment], inside: Markers | None, tokenizer: Tokenizer
 ) -> tuple[tuple[int, ...], int]:
     """Return the ids of the reply to go on with, and how many of them are reasoning."""
     if resume.record is not None:
         return resume.record.reply, resume.record.thought
-    text = resume.reply.text
-    if text:
-        return tuple(tokenizer.tokenize(text, special=False)), 0
-    if inside is None:
-        return (), 0
-    ids = tuple(tokenizer.tokenize(resume.reply.reasoning, special=False))
-    return ids, len(ids)
+    is_thought = not resume.reply.text and inside is not None
+    text = resume.reply.reasoning if is_thought else resume.reply.text
+    ids = _ids([Words(text, special=False)], _ids(before, (), tokenizer), tokenizer)
+    return ids, len(ids) if is_thought else 0
 
 
 def _still_open(

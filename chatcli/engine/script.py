@@ -13,7 +13,7 @@ from chatcli.core.ports import Exchange, Prompt
 from chatcli.engine.segment import Part, Said, Segment, Slot, Tokenizer, Words
 from chatcli.engine.stage import Stage
 from chatcli.engine.template import ChatTemplate
-from chatcli.engine.think import Markers
+from chatcli.engine.think import Markers, ThinkSplitter
 
 
 def script(
@@ -78,7 +78,12 @@ def _up_to_answer(parts: Sequence[Part], at: int, exchange: Exchange) -> tuple[s
 
 
 class _Fit:
-    """How a recorded reply joins the words that the template writes before it."""
+    """How a recorded reply joins the words that the template writes before it.
+
+    Think markers and white space around it are as the record has them, not as the template
+    has: templates write an empty block where the model wrote none, leave out one that the
+    prompt had, or trim. Only reasoning that the template drops is dropped here, too.
+    """
 
     def __init__(
         self, prompt: tuple[int, ...], tokenizer: Tokenizer, markers: tuple[Markers, ...]
@@ -93,47 +98,37 @@ class _Fit:
         if record is None:
             return [lead]
         thought, answer = record.reply[: record.thought], record.reply[record.thought :]
-        for cut in range(len(lead.text), max(-1, len(lead.text) - 400), -1):
-            head, rest = replace(lead, text=lead.text[:cut]), lead.text[cut:]
-            if not self._ended_with(head.text):
-                continue
-            if slot.kind == "thought" and self._is_marking(rest):
-                closing = [] if self._is_closed(thought) else [Words(between, special=True)]
-                return [head, Said(thought), *closing, Said(answer)]
-            if slot.kind == "answer" and thought and self._is_said(thought, rest):
-                return [head, Said(thought), Said(answer)]
-            if slot.kind == "answer" and not thought and self._is_said(answer, rest, begins=True):
-                return [head, Said(answer)]
-        if slot.kind == "thought":
-            inner = Words(slot.text, special=False)
-            return [lead, inner, Words(between, special=True), Said(answer)]
-        return [lead, Said(answer)]
+        said = b"".join(map(self._tokenizer.piece, thought)).decode("utf-8", "replace")
+        shows_thought = slot.kind == "thought"
+        if shows_thought or self._is_marking(said):
+            for cut in range(len(lead.text), max(-1, len(lead.text) - 400), -1):
+                own = self._prompted(lead.text[:cut])
+                if own is None or not self._is_marking(lead.text[cut:]):
+                    continue
+                closing = between if shows_thought and not self._is_closed(said) else ""
+                head = replace(lead, text=lead.text[:cut] + own)
+                return [head, Said(thought), Words(closing, special=True), Said(answer)]
+        inner = [Words(slot.text, special=False)] if shows_thought else []
+        return [lead, *inner, Words(between, special=True), Said(answer)]
 
-    def _ended_with(self, words: str) -> bool:
-        """Whether the prompt that the reply followed ended with these words."""
+    def _prompted(self, words: str) -> str | None:
+        """Return the markers that the reply's own prompt had behind `words`; None: not these."""
         end = words[-32:]
-        return any(tail.endswith(end) or end.endswith(tail) for tail in self._tails)
+        for tail in self._tails:
+            at = tail.rfind(end)
+            if at >= 0 and self._is_marking(own := tail[at + len(end) :]):
+                return own
+            if end.endswith(tail):
+                return ""
+        return None
 
     def _is_marking(self, words: str) -> bool:
         """Whether there are only think markers and white space in `words`."""
-        for family in self._markers:
-            for marker in (*family.opening, *family.skipped):
-                words = words.replace(marker, "")
-        return not words.strip()
+        splitter = ThinkSplitter(self._markers)
+        return not words.strip() or not (splitter.feed(words) or splitter.held.strip())
 
-    def _is_closed(self, thought: tuple[int, ...]) -> bool:
-        text = self._text(thought)
+    def _is_closed(self, text: str) -> bool:
         return any(marker in text for family in self._markers for marker in family.closing)
-
-    def _is_said(self, ids: tuple[int, ...], words: str, *, begins: bool = False) -> bool:
-        """Whether the model said itself what the template writes here."""
-        said = self._text(ids)
-        if begins:
-            return not words or (words.isspace() and said.startswith(words))
-        return said.strip() == words.strip()
-
-    def _text(self, ids: tuple[int, ...]) -> str:
-        return b"".join(map(self._tokenizer.piece, ids)).decode("utf-8", "replace")
 
 
 def _tails(ids: Sequence[int], tokenizer: Tokenizer) -> tuple[str, str]:

@@ -31,7 +31,8 @@ class Stage:
             self._speakers += [(message, None) for message in exchange.asked]
             self._speakers.append((exchange.reply, exchange))
         self._speakers += [(message, None) for message in prompt.asked]
-        self._open, self._close, self._mark = _unused(self._speakers)
+        said = [template.source, *(message for message, _ in self._speakers)]
+        self._open, self._close, self._mark = _unused(_texts(said))
         self._slots: list[Slot] = []
 
     def parts(self) -> list[Part]:
@@ -181,8 +182,23 @@ def _trimmed(text: str) -> Iterator[str]:
     return iter(sorted(forms, key=len, reverse=True))
 
 
-def _unused(speakers: Sequence[tuple[Message | str, Exchange | None]]) -> tuple[str, str, str]:
-    """Find three private-use characters that nobody has said."""
-    said = {char for speaker, _ in speakers for char in str(speaker) if char >= "\U000f0000"}
-    free = (chr(code) for code in range(0xF0000, 0xFFFFE) if chr(code) not in said)
+def _unused(said: Iterator[str]) -> tuple[str, str, str]:
+    """Find three private-use characters that stand nowhere in `said`."""
+    taken = {char for text in said for char in text if char >= "\U000f0000"}
+    free = (chr(code) for code in range(0xF0000, 0xFFFFE) if chr(code) not in taken)
     return next(free), next(free), next(free)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield all text in a message or a tool call's arguments."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Message):
+        yield value.content
+        yield value.reasoning
+        yield from _texts([part.arguments for part in value.parts if isinstance(part, ToolCall)])
+    elif isinstance(value, Mapping):
+        yield from _texts([*value.keys(), *value.values()])
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)

@@ -17,7 +17,8 @@ class Markers:
     `opening` begins a block and `closing` ends it; `ending` ends the visible answer;
     `skipped` are markers around the answer that nobody needs to see. Where `header` is
     set, an opening marker only begins a header that runs to `header`, and the header's
-    words say what follows: `answer` in it means visible text.
+    words say what follows: `answer` in it means visible text. `clue` gives the family
+    away in a template that puts its markers together from parts.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Markers:
     ending: tuple[str, ...] = ()
     header: str = ""
     answer: str = ""
+    clue: str = ""
 
 
 def _pair(opening: str, closing: str) -> Markers:
@@ -58,6 +60,20 @@ FAMILIES: tuple[Markers, ...] = (
         ending=("<|END_RESPONSE|>",),
     ),
     Markers("gemma", ("<|channel>thought",), ("<channel|>",)),
+    Markers(
+        "kimi",
+        ("<|open|>think<|sep|>",),
+        ("<|close|>think<|sep|>",),
+        skipped=("<|open|>response<|sep|>",),
+        ending=("<|close|>response<|sep|>",),
+        clue="open_tag('think'",
+    ),
+    Markers(
+        "hunyuan",
+        ("<think:opensource>",),
+        ("</think:opensource>",),
+        clue="'<think{}>'",
+    ),
     _pair("<seed:think>", "</seed:think>"),
     _pair("<mm:think>", "</mm:think>"),
     _pair("[THINK]", "[/THINK]"),
@@ -76,7 +92,8 @@ def markers_for(template_source: str) -> tuple[Markers, ...]:
 def _is_named(family: Markers, source: str) -> bool:
     if family.header:
         return all(word in source for word in (family.answer, family.header))
-    return any(marker in source for marker in (*family.opening, *family.closing))
+    words = (*family.opening, *family.closing, *filter(None, (family.clue,)))
+    return any(word in source for word in words)
 
 
 class Piece(NamedTuple):
@@ -120,6 +137,11 @@ class ThinkSplitter:
     def open_block(self) -> Markers | None:
         """The family of the block that is still open."""
         return self._block if self.state == "think" else None
+
+    @property
+    def held(self) -> str:
+        """What is not decided yet."""
+        return self._held
 
     @property
     def consumed(self) -> int:

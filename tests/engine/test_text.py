@@ -186,9 +186,10 @@ class TestReply:
         assert reply.text_tokens(len(reply.text)) == reply.kept
         if reply.matched is None:
             assert reply.kept == len(reply.ids)
-        again = Reply(families, starts_in_thought=inside)
-        run(again, pieces[: reply.kept])
-        assert reply.text.startswith(again.text)
+        if reply.kept > reply.thought:  # else a marker may have been cut with its token
+            again = Reply(families, starts_in_thought=inside)
+            run(again, pieces[: reply.kept])
+            assert reply.text.startswith(again.text)
 
     def test_a_plain_token_costs_little(self) -> None:
         """Three microseconds where nothing can be held back; ten on a busy machine."""
