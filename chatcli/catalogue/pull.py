@@ -44,7 +44,9 @@ def pull(item: Downloadable, settings: Settings, *, say: Say, progress: Progress
         found = find_installed(item.name)
         if found and found.unchanged():
             return found
-        model = _present(item, say, progress) or _from_sources(item, settings, say, progress)
+        model = _present(item, say, progress) or fetch_model(
+            item, settings, say=say, progress=progress
+        )
         with locked("installed.json"):
             record(model)
         return model
@@ -132,17 +134,23 @@ def _installed(
     return stamped(model)
 
 
-def _from_sources(
-    item: Downloadable, settings: Settings, say: Say, progress: Progress
+def fetch_model(
+    item: Downloadable, settings: Settings, *, say: Say, progress: Progress
 ) -> Installed:
+    """Download a model from the first of its sources that can serve it; no index, no lock.
+
+    Raises:
+        DownloadError, ModelNotFound, CorruptModel: what the last source that was tried said.
+        StorageError: it does not fit on the disk.
+    """
     failure: DownloadError | ModelNotFound | CorruptModel | None = None
     lost = False
     for source in item.sources:
         if source.mirror and not lost:
             continue
         if failure:
-            what = "the byte-identical mirror" if source.mirror else "the next source"
-            say(f"{failure.message}. Taking {what}: {describe(source)}")
+            what = "a mirror with the same checksum" if source.mirror else "the next source"
+            say(f"{failure.message}. Taking {what}")
         try:
             return _from_source(source, item, settings, say, progress)
         except Unreachable as error:
@@ -203,11 +211,23 @@ def _over_http(
         parts, sums, before = [], [], 0
         for one in files:
             target = item.folder / (item.file or one.file_name)
-            with Partial(target) as partial:
-                sums.append(fetch(client, one, partial, _shifted(progress, before, total)))
+            report = _shifted(progress, before, total)
+            if _is_here(target, one, report):
+                sums.append(one.sha256)
+            else:
+                with Partial(target) as partial:
+                    sums.append(fetch(client, one, partial, report))
             parts.append(target)
             before += one.n_bytes
     return _installed(item, tuple(parts), tuple(sums), describe(source))
+
+
+def _is_here(target: Path, wanted: Wanted, progress: Progress) -> bool:
+    """Tell whether a part was fetched before: by an interrupted run, or under another name."""
+    if not (wanted.sha256 and wanted.n_bytes and target.is_file()):
+        return False
+    same_size = target.stat().st_size == wanted.n_bytes
+    return same_size and file_sha256(target, progress) == wanted.sha256
 
 
 def _shifted(progress: Progress, before: int, total: int) -> Progress:

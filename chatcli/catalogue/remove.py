@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from chatcli import paths
 from chatcli.catalogue.index import Installed, find_installed, forget
@@ -11,10 +12,17 @@ from chatcli.catalogue.staging import storage_error
 from chatcli.core.errors import ModelNotFound, UsageError
 
 
-def removable(reference: str) -> tuple[str, list[Path], int]:
-    """Return a model's name, the files that `remove` would delete, and their bytes.
+class Removal(NamedTuple):
+    """What `remove` would do. `kept`: the file is not ours, and only the entry goes."""
 
-    Unfinished downloads count. No files and no error: only the entry would be removed.
+    name: str
+    files: list[Path]
+    n_bytes: int
+    kept: bool = False
+
+
+def plan_removal(reference: str) -> Removal:
+    """Find what to remove; unfinished downloads count.
 
     Raises:
         ModelNotFound: it is not installed.
@@ -31,9 +39,9 @@ def removable(reference: str) -> tuple[str, list[Path], int]:
         files = unfinished(place)
         if not files:
             raise ModelNotFound(f"{place.name} is not installed", "`chatcli list` shows what is")
-        return place.name, files, _bytes(files)
+        return Removal(place.name, files, _bytes(files))
     files = [part for part in found.parts if part.is_file()] if found.owned else []
-    return found.name, files, _bytes(files)
+    return Removal(found.name, files, _bytes(files), kept=not found.owned)
 
 
 def unfinished(item: Downloadable) -> list[Path]:
@@ -46,21 +54,21 @@ def _bytes(files: list[Path]) -> int:
     return sum(path.stat().st_size for path in files)
 
 
-def remove(name: str, files: list[Path]) -> None:
+def remove(removal: Removal) -> None:
     """Delete a model's files and take it out of the index.
 
     Raises:
         StorageError: a file cannot be deleted.
     """
-    with locked(name):
-        for path in files:
+    with locked(removal.name):
+        for path in removal.files:
             try:
                 path.unlink(missing_ok=True)
             except OSError as error:
                 raise storage_error(path, error) from error
             _tidy(path.parent)
         with locked("installed.json"):
-            forget(name)
+            forget(removal.name)
 
 
 def _tidy(folder: Path) -> None:

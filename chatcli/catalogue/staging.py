@@ -4,15 +4,17 @@ Knows how much is there, where it came from, and its running checksum. Knows no 
 """
 
 import errno
+import fcntl
 import hashlib
 import json
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Self
 
 from chatcli import paths
 from chatcli.catalogue.progress import Progress, quiet_progress, readable_bytes
-from chatcli.core.errors import CorruptModel, StorageError
+from chatcli.core.errors import CorruptModel, DownloadError, StorageError
 from chatcli.gguf import read_header
 
 _PIECE_BYTES = 1 << 20
@@ -61,6 +63,12 @@ class Partial:
         paths.private_dir(self.target.parent)
         try:
             self._file = self.path.open("r+b" if self.path.exists() else "w+b")
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:  # under another name of the same model
+            self.__exit__()
+            raise DownloadError(
+                f"another process is downloading {self.target.name}", "Try again when it is done"
+            ) from error
         except OSError as error:
             raise storage_error(self.path, error) from error
         self.size = self._file.seek(0, 2)
@@ -68,7 +76,9 @@ class Partial:
 
     def __exit__(self, *_: object) -> None:
         if self._file is not None:
-            self._file.close()
+            # On a full disk the close fails once more; what matters was flushed before.
+            with suppress(OSError):
+                self._file.close()
             self._file = None
 
     def _read_facts(self) -> dict[str, object]:

@@ -16,7 +16,6 @@ from chatcli.core.errors import DownloadError
 
 _ATTEMPTS = 3  # in a row without a byte of progress
 _PAUSE_S = 0.5
-_PIECE_BYTES = 1 << 18
 _RESUME = "Run the command again: it goes on where it stopped"
 
 
@@ -84,7 +83,7 @@ def checked(response: httpx.Response, url: str) -> httpx.Response:
         Unreachable: the server cannot serve now.
         DownloadError: it will not.
     """
-    status, host = response.status_code, urlsplit(url).hostname
+    status, host = response.status_code, host_of(url)
     if response.is_success:
         return response
     if status in (401, 403):
@@ -99,11 +98,19 @@ def checked(response: httpx.Response, url: str) -> httpx.Response:
     raise DownloadError(f"{host} answered {url} with status {status}")
 
 
+def host_of(url: str) -> str:
+    """Return the host of an address, for messages."""
+    try:
+        return urlsplit(url).hostname or url
+    except ValueError:
+        return url
+
+
 def unreachable(url: str, error: httpx.HTTPError) -> Unreachable:
     """Return what a network error means for the user."""
     reason = str(error) or type(error).__name__
     return Unreachable(
-        f"{urlsplit(url).hostname} cannot be reached: {reason}",
+        f"{host_of(url)} cannot be reached: {reason}",
         "See the connection and HTTPS_PROXY",
     )
 
@@ -154,12 +161,9 @@ class _Transfer:
             found = self._attempt(self._partial.size)
             if found is not None:
                 return found
-        self._partial.start_over()
         found = self._attempt(0)
         if found is None:
-            raise DownloadError(
-                f"{urlsplit(self._wanted.url).hostname} sent a part nobody asked for"
-            )
+            raise DownloadError(f"{host_of(self._wanted.url)} sent a part nobody asked for")
         return found
 
     def _attempt(self, start: int) -> str | None:
@@ -179,7 +183,6 @@ class _Transfer:
             if not self._fits(response, start):
                 if response.status_code == 206:
                     return None
-                self._partial.start_over()
                 start = 0
             return self._receive(response, start)
 
@@ -202,17 +205,20 @@ class _Transfer:
         total = start + length if length else self._wanted.n_bytes
         if self._wanted.n_bytes and total != self._wanted.n_bytes:
             raise DownloadError(
-                f"{urlsplit(self._wanted.url).hostname} has a file of {total:,} bytes, "
+                f"{host_of(self._wanted.url)} has a file of {total:,} bytes, "
                 f"not the {self._wanted.n_bytes:,} expected",
                 "The publisher changed the file; `chatcli show` names its sources",
             )
         require_space(self._partial.target.parent, total - start)
+        if start == 0:  # only now: what another source left here is not lost to a dead host
+            self._partial.start_over()
         self._partial.note(
             url=self._wanted.url, etag=_etag(response), linked=_linked_sha256(response)
         )
         self._progress(start, total, "download")
-        for piece in response.iter_raw(_PIECE_BYTES):
-            if self._partial.size == 0 and not piece.startswith(b"GGUF"):
+        # No chunk size: httpx would hold back up to one, and lose it when the connection breaks.
+        for piece in response.iter_raw():
+            if self._partial.size == 0 and not b"GGUF".startswith(piece[:4]):
                 kind = response.headers.get("content-type", "nothing known")
                 raise DownloadError(
                     f"{response.url.host} sent something that is not a GGUF file ({kind})",
@@ -226,7 +232,7 @@ class _Transfer:
         linked, known = _linked_sha256(response), self._wanted.sha256
         if linked and known and linked != known:
             raise DownloadError(
-                f"{urlsplit(self._wanted.url).hostname} has another file than the one known: "
+                f"{host_of(self._wanted.url)} has another file than the one known: "
                 f"checksum {linked[:16]}... instead of {known[:16]}...",
                 "The publisher changed the file; `chatcli show` names its sources",
             )
@@ -237,7 +243,7 @@ class _Transfer:
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else 0
 
 
 def _etag(response: httpx.Response) -> str:

