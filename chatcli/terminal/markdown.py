@@ -143,7 +143,7 @@ def _code(node: SyntaxTreeNode, source: Sequence[str], ink: Ink) -> list[Text]:
 
 
 def _quote(node: SyntaxTreeNode, source: Sequence[str], ink: Ink) -> list[Text]:
-    bar = Text("│ ", ink.style("marker"))
+    bar = Text().append("│ ", ink.style("marker"))
     lines = _children(node, source, ink.narrower(2) if ink.width > _MIN_WIDTH else ink)
     for line in lines:
         line.stylize_before(ink.style("quote"))
@@ -164,7 +164,7 @@ def _list(node: SyntaxTreeNode, source: Sequence[str], ink: Ink) -> list[Text]:
 def _item(item: SyntaxTreeNode, marker: str, source: Sequence[str], ink: Ink) -> list[Text]:
     indent = len(marker) if ink.width - len(marker) >= _MIN_WIDTH else 0
     body = _children(item, source, ink.narrower(indent) if indent else ink)
-    first = Text(marker, ink.style("marker"))
+    first = Text().append(marker, ink.style("marker"))
     if not indent:
         return [first, *body]
     return [first + (body[0] if body else ""), *(Text(" " * indent) + line for line in body[1:])]
