@@ -149,6 +149,12 @@ class TestReply:
         run(reply, [b"<think>", b"x</think>", b"one", b" two", b" three"])
         assert [reply.text_tokens(n) for n in (0, 3, 5, 7, 13)] == [2, 3, 3, 4, 5]
 
+    def test_a_marker_behind_half_a_stop_string_is_covered(self) -> None:
+        """What was held back and what was removed behind it are both accounted for."""
+        reply = Reply(FAMILIES, ["stop"])
+        run(reply, [b"a", b"sto", b"<|END_RESPONSE|>"])
+        assert (reply.text, reply.kept) == ("asto", 3)
+
     def test_a_stop_string_at_once_leaves_the_reasoning(self) -> None:
         """Nothing visible was said."""
         reply = Reply([THINK], ["#"])
