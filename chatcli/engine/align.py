@@ -99,16 +99,17 @@ def recorded(history: Iterable[Exchange]) -> tuple[int, ...]:
 
     Empty where it is not known: the turn that a record builds on was left out.
     """
-    context: tuple[int, ...] = ()
+    context: list[int] = []
     for exchange in history:
         record = exchange.record
         if record is None:
             continue
-        if record.keep > len(context):
-            context = ()
-        else:
-            context = context[: record.keep] + record.prompt + record.reply
-    return context
+        is_known = record.keep <= len(context)
+        del context[record.keep if is_known else 0 :]
+        if is_known:
+            context += record.prompt
+            context += record.reply
+    return tuple(context)
 
 
 def _reply_so_far(

@@ -142,8 +142,9 @@ class Reply:
         self._released = 0  # characters that were shown or removed for good
         self._text: list[str] = []
         self._reasoning: list[str] = []
-        self._is_plain = False
-        self._is_fast = False
+        self._is_answer = self._think.is_plain  # visible text is all that can come
+        self._is_plain = False  # and no stop string is looked for
+        self._is_fast = False  # and no character is cut
         self._settle()
 
     @property
@@ -203,19 +204,31 @@ class Reply:
         text = self._utf8.feed(piece)
         self._n_chars += len(text)
         self._ends.append(self._n_chars + bool(self._utf8.pending))
-        deltas = self._say("text", text) if self._is_plain else self._split(self._think.feed(text))
+        if self._is_answer:
+            deltas = self._answer(text)
+        else:
+            deltas = self._split(self._think.feed(text))
+            self._is_answer = self._think.is_plain
         self._settle()
         return deltas
 
     def flush(self) -> list[Delta]:
         """End the reply; return what was held back. Half a character is dropped."""
         self._utf8.flush()
-        deltas = self._split(self._think.flush())
-        if self.matched is None and not self._is_plain:
-            deltas += self._say("text", self._stops.flush())
-            self._released = self._think.consumed
+        deltas: list[Delta] = []
+        if not self._is_answer:
+            deltas = self._split(self._think.flush())
+        if self.matched is None:
+            held = self._stops.flush()
+            self._released = self._released + len(held) if self._is_answer else self._think.consumed
+            deltas += self._say("text", held)
         self._settle()
         return deltas
+
+    def _answer(self, text: str) -> list[Delta]:
+        shown = text if self._stops.is_idle else self._stops.feed(text)
+        self._released += len(shown)
+        return self._say("text", shown)
 
     def _split(self, pieces: list[Piece]) -> list[Delta]:
         deltas: list[Delta] = []
@@ -240,7 +253,7 @@ class Reply:
         return [Delta(kind, text)]
 
     def _settle(self) -> None:
-        self._is_plain = self._think.is_plain and self._stops.is_idle
+        self._is_plain = self._is_answer and self._stops.is_idle
         self._is_fast = self._is_plain and not self._utf8.pending
 
 
@@ -251,7 +264,8 @@ class LoopDetector:
     same `n` tokens `times` times in a row, or a shorter cycle for as long.
 
     For each id the places of its last occurrences are kept as bits, so that one shift says
-    with which lags it recurs; a lag is alive while it has recurred without a break.
+    with which lags it recurs. A lag that has recurred a few times in a row is watched: its
+    run began at a known place, and is long enough at another, if it lives that long.
     """
 
     def __init__(self, n: int = 30, times: int = 3) -> None:
@@ -259,9 +273,11 @@ class LoopDetector:
         self._lags = (1 << (n + 1)) - 1
         self._at = 0
         self._seen: dict[int, tuple[int, int]] = {}  # id: its last place, and places before it
-        self._alive = 0
+        # Single recurrences are common in any text; four in a row at one lag are not.
+        self._before = [0] * (min(4, max(1, self._window - n)) - 1)
+        self._watched = 0
         self._since = [0] * (n + 1)  # for each lag, where its present run began
-        self._due: dict[int, int] = {}  # place: lags whose run is long enough there, if alive
+        self._due: dict[int, int] = {}  # place: lags whose run is long enough there
 
     def feed(self, token_id: int) -> bool:
         """Take one token id; return whether the reply has begun to loop."""
@@ -269,18 +285,30 @@ class LoopDetector:
         last, places = self._seen.get(token_id, (at, 0))
         lags = (places << (at - last)) & self._lags if at - last < self._window else 0
         self._seen[token_id] = (at, lags | 1)
-        begun = lags & ~self._alive
-        self._alive = lags
+        running = lags
+        if self._before:
+            for earlier in self._before:
+                running &= earlier
+            self._before.append(lags)
+            del self._before[0]
+        if running & ~self._watched:
+            self._watch(running & ~self._watched)
+        self._watched = running
+        due = self._due.pop(at, 0) & running if self._due else 0
+        return bool(due) and self._is_whole(due)
+
+    def _watch(self, begun: int) -> None:
+        since = self._at - len(self._before)
         while begun:
             lag = begun.bit_length() - 1
             begun ^= 1 << lag
-            self._since[lag] = at
-            due = at + self._window - lag - 1
+            self._since[lag] = since
+            due = since + self._window - lag - 1
             self._due[due] = self._due.get(due, 0) | 1 << lag
-        if at not in self._due:
-            return False
-        due_now = self._due.pop(at) & lags
+
+    def _is_whole(self, due: int) -> bool:
+        """Whether one of these lags has run without a break since it was watched."""
+        began = self._at - self._window + 1
         return any(
-            due_now >> lag & 1 and self._since[lag] == at - self._window + lag + 1
-            for lag in range(1, len(self._since))
+            due >> lag & 1 and self._since[lag] == began + lag for lag in range(1, len(self._since))
         )

@@ -150,12 +150,25 @@ class ThinkSplitter:
 
     def feed(self, text: str) -> list[Piece]:
         """Take some text; return what is decided."""
+        if text and not self._held and self._is_dull(text):
+            self._consumed += len(text)
+            return [Piece("text" if self.state == "text" else "reasoning", text, self._consumed)]
         self._held += text
         return list(self._pieces(final=False))
 
     def flush(self) -> list[Piece]:
         """End the input; what was held back is what it looks like."""
         return list(self._pieces(final=True))
+
+    def _is_dull(self, text: str) -> bool:
+        """Whether there is nothing in `text` that a marker or its padding could begin with."""
+        if self.state == "text":
+            closing = self._ending
+        elif self.state == "think" and self._block and not self._bare:
+            closing = _closing(self._block)
+        else:
+            return False
+        return "\n" not in text and not any(marker[0] in text for marker in closing)
 
     def _pieces(self, *, final: bool) -> Iterator[Piece]:
         while self._held:
@@ -228,7 +241,7 @@ class ThinkSplitter:
         if self._bare:
             self._take(len(self._held) - len(self._held.lstrip("\n")))
             self._bare = not self._held
-        closing = (*block.closing, *block.opening) if block.header else block.closing
+        closing = _closing(block)
         at, marker = _first(self._held, closing)
         if marker:
             text = self._held[:at].rstrip("\n")
@@ -264,6 +277,10 @@ class ThinkSplitter:
     def _take(self, length: int) -> None:
         self._held = self._held[length:]
         self._consumed += length
+
+
+def _closing(block: Markers) -> tuple[str, ...]:
+    return (*block.closing, *block.opening) if block.header else block.closing
 
 
 def _first(text: str, markers: tuple[str, ...]) -> tuple[int, str]:
