@@ -89,6 +89,18 @@ class Engine(Protocol):
         ...
 
 
+class EngineSource(Protocol):
+    """Where engines come from; loads a model at its first use and keeps it."""
+
+    def engine(self, model: str) -> Engine:
+        """Return the engine of `model` (a catalogue name or a path).
+
+        Raises:
+            ModelError: it is missing, damaged, or does not fit.
+        """
+        ...
+
+
 class Draft(Protocol):
     """A turn being written. What is appended survives a kill of the process."""
 
@@ -119,6 +131,10 @@ class SessionStore(Protocol):
 
     def create(self, session: Session) -> None:
         """Add a new, empty session."""
+        ...
+
+    def add(self, session: Session, turns: Sequence[Turn]) -> None:
+        """Add a session with its finished turns, parents first, in one step (fork, import)."""
         ...
 
     def save(self, session: Session) -> None:

@@ -1,0 +1,1 @@
+"""One turn, from question to answer, and the conversation made of turns."""

@@ -1,0 +1,1 @@
+"""What the user sees and types: streams, rendering, the prompt."""
