@@ -1,34 +1,56 @@
 """The entry: which command is meant, and how an error becomes a line and an exit code.
 
-Three floors: `main` (the process), `run` (every error to a line and a code), `dispatch`
-(what was meant). Nothing heavy is imported here: `chatcli --help` must be instant.
+Three floors: `main` (the process), `run` (every error to a line and a code), `program` (what
+was meant, run without error handling). Nothing heavy is imported here, not even typer: the
+modules of a command are imported when it is used.
 """
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
+
+from chatcli.cli import exits
+from chatcli.cli.dispatch import COMPLETION, VERSION, hint, meant
 
 if TYPE_CHECKING:
+    import typer
+
     from chatcli.app import App
     from chatcli.settings import Settings
 
-COMMANDS = {
+AppFactory: TypeAlias = "Callable[[Settings], App] | None"
+"""Makes the program's objects; None: the real ones."""
+
+UNMERGED: frozenset[str] = frozenset({"bench", "chat", "doctor"})
+"""Modules of commands that are not here yet; their commands are left out."""
+
+_TABLE = {
     "chat": ("chat", "Chat in the terminal; without a terminal each line is a message."),
     "run": ("chat", "The same as chat -m MODEL, or ask -m MODEL with a question."),
     "ask": ("ask", "Ask one question; stdin, if piped, goes before it."),
-    "pull": ("models", "Download a model."),
-    "list": ("models", "List models."),
-    "ls": ("models", "The same as list."),
-    "show": ("models", "Show what a model is."),
-    "rm": ("models", "Remove a downloaded model."),
+    "pull": ("models", "Download a model, or check one that is here."),
+    "list": ("models", "List the installed models; with --all every model that can be had."),
+    "ls": ("models", ""),
+    "show": ("models", "Show what is known of a model."),
+    "rm": ("models", "Delete an installed model. Files that are not chatcli's stay."),
     "sessions": ("sessions", "List, search, show, export, import and remove sessions."),
     "config": ("config", "Show and change settings."),
     "doctor": ("doctor", "Check library, devices, paths and models."),
     "bench": ("bench", "Measure this machine: cold start, prefill, decode."),
 }
-"""Each command: the module in `chatcli.cli` that has it, and its line in the help."""
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    name: entry for name, entry in _TABLE.items() if entry[0] not in UNMERGED
+}
+"""Each command: the module in `chatcli.cli` that registers it, and its line in the help.
+
+The line is the first sentence of the command's own help; "" hides a second name.
+"""
+
+COMPLETE = "_CHATCLI_COMPLETE"
+"""The environment variable by which a shell asks for completions."""
 
 _HELP = """Talk to a local model: a chat in the terminal, an answer in a pipe.
 
@@ -37,211 +59,127 @@ _HELP = """Talk to a local model: a chat in the terminal, an answer in a pipe.
   chatcli "question"              one answer
   cmd | chatcli "instruction"     stdin goes before the instruction
   chatcli -c "and then?"          go on with the latest session
+
+`chatcli ask --help` lists the options of a question, which work without `ask` as well.
+Write `ask` or `--` before a question that begins with the name of a command.
+Any command takes --debug, which shows the traceback of an error.
 """
 
 
-def main() -> None:
-    """Run the program and leave with its exit code."""
-    code = run(sys.argv[1:])
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _hush()
-    except (OSError, ValueError):
-        code = code or 1
+def main(argv: Sequence[str] | None = None, *, app_factory: AppFactory = None) -> NoReturn:
+    """Run the program and leave with its exit code. `argv` is without the program's name."""
+    code = exits.INTERRUPTED
+    with suppress(KeyboardInterrupt):
+        exits.all_streams()
+        code = run(sys.argv[1:] if argv is None else argv, app_factory)
     sys.exit(code)
 
 
-def run(argv: Sequence[str], app_factory: "Callable[[Settings], App] | None" = None) -> int:
+def run(argv: Sequence[str], app_factory: AppFactory = None) -> int:
     """Run one command line; return the exit code. Errors become one line on stderr."""
     args = list(argv)
-    debug = os.environ.get("CHATCLI_DEBUG", "") not in ("", "0")
+    debug = os.environ.get("CHATCLI_DEBUG", "") not in {"", "0"}
     if "--debug" in _before_dashes(args):
         args.remove("--debug")
         debug = True
-    if app_factory is not None:
-        from chatcli.cli import open as opening
-
-        opening.factory = app_factory
     try:
-        return dispatch(args)
+        code = program(args, app_factory)
+        sys.stdout.flush()
     except KeyboardInterrupt:
-        return 130
+        code = exits.INTERRUPTED
     except BrokenPipeError:
-        _hush()
-        return 0
-    except SystemExit as leaving:
-        return leaving.code if isinstance(leaving.code, int) else 1
-    except Exception as error:  # noqa: BLE001  # the one place: an error becomes a line and a code
-        return _told(error, debug=debug)
+        exits.hush(sys.stdout)
+        code = exits.PIPE_CLOSED
+    except Exception as error:  # noqa: BLE001  the one place: an error becomes a line and a code
+        if isinstance(error, OSError):
+            exits.hush(sys.stdout)  # it may be stdout that failed: the disk behind it is full
+        command = next((arg for arg in args if arg in COMMANDS), "ask")
+        code = exits.told(error, debug=debug, command=command)
+    return code
 
 
 def _before_dashes(args: Sequence[str]) -> Sequence[str]:
     return args[: args.index("--")] if "--" in args else args
 
 
-def _told(error: Exception, *, debug: bool) -> int:
-    """Say what went wrong in one line; return the exit code."""
-    from chatcli.core.errors import ChatcliError
-
-    if debug:
-        import traceback
-
-        traceback.print_exception(error)
-    if isinstance(error, ChatcliError):
-        text, code = str(error), error.exit_code
-    elif hasattr(error, "format_message"):  # typer's own: a wrong option or argument
-        text, code = f"{error.format_message()} See chatcli --help", getattr(error, "exit_code", 2)
-    elif isinstance(error, RuntimeError) and type(error).__name__ == "Abort":
-        text, code = "given up", 1
-    else:
-        text, code = _unexpected(error), 1
-    from chatcli.core.printable import visible_line
-
-    sys.stderr.write(f"chatcli: {visible_line(text)}\n")
-    return code
-
-
-def _unexpected(error: Exception) -> str:
-    """Keep the traceback of an error that is our fault, and say where."""
-    import traceback
-
-    from chatcli.log import logs_dir, open_log
-
-    text = "".join(traceback.format_exception(error))
-    open_log("errors").error("%s", text)
-    where = logs_dir() / "errors.log"
-    kind = type(error).__name__
-    return f"unexpected {kind}: {error}. This is a bug; the traceback is in {where} (--debug)"
-
-
-def _hush() -> None:
-    """Make the interpreter's last flush of a closed pipe silent."""
-    with open(os.devnull, "wb") as nothing:  # noqa: PTH123  # a descriptor is what is needed
-        os.dup2(nothing.fileno(), sys.stdout.fileno())
-
-
-# -- which command -----------------------------------------------------------------------
-
-
-def dispatch(args: list[str]) -> int:
-    """Find out what is meant and run it."""
-    if "_CHATCLI_COMPLETE" in os.environ:
-        return _typer(args, COMMANDS)
-    args = _paired(args)
-    head, name, rest = _split(args)
-    if name is not None:
-        return _typer([name, *head, *rest], [name])
-    early = set(_before_dashes(args))
-    if early & {"--version", "-V"}:
+def program(args: Sequence[str], app_factory: AppFactory = None) -> int:
+    """Find out what is meant and run it; return its exit code."""
+    if COMPLETE in os.environ:
+        return _complete()
+    said = meant(args, COMMANDS, sys.stdin.isatty)
+    if said[0] in VERSION:
         return _version()
-    if early & {"--help", "-h"}:
-        return _typer(["--help"], ())
-    completion = early & {"--install-completion", "--show-completion"}
-    if completion:
-        return _typer(args, COMMANDS)
-    return _talk(head, rest)
+    if said[0] not in COMMANDS:
+        whole = said[0].split("=")[0] in COMPLETION
+        return _run(said, COMMANDS if whole else ())
+    if sys.stderr.isatty() and (remark := hint(args, COMMANDS)):
+        sys.stderr.write(f"{remark}\n")
+    if app_factory is None:
+        return _run(said, [said[0]])
+    from chatcli.cli.open import made_by
+
+    with made_by(app_factory):
+        return _run(said, [said[0]])
 
 
-def _talk(head: list[str], rest: list[str]) -> int:
-    """Ask where there are words or a pipe; chat where somebody sits at a terminal."""
-    if not rest and _interactive():
-        return _typer(["chat", *head], ["chat"])
-    return _typer(["ask", *head, "--", *rest] if rest else ["ask", *head], ["ask"])
-
-
-def _interactive() -> bool:
-    return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
-
-
-def _paired(args: list[str]) -> list[str]:
-    """Write `-o KEY VALUE`, llm's form, as `-o KEY=VALUE`, which typer can repeat."""
-    paired: list[str] = []
-    at = 0
-    while at < len(args):
-        if args[at] == "--":
-            return paired + args[at:]
-        paired.append(args[at])
-        if args[at] in ("-o", "--option") and at + 2 < len(args) and "=" not in args[at + 1]:
-            paired.append(f"{args[at + 1]}={args[at + 2]}")
-            at += 2
-        at += 1
-    return paired
-
-
-def _split(args: list[str]) -> tuple[list[str], str | None, list[str]]:
-    """Cut a command line: options before the first word, the command, the rest.
-
-    Without a command the words are a question: options may stand anywhere among them, and
-    everything behind `--` is words.
-    """
-    if args and args[0] in COMMANDS:
-        return [], args[0], args[1:]
-    if not args or (len(args) == 1 and args[0] in ("--help", "-h", "--version", "-V")):
-        return args, None, []
-    from chatcli.cli.ask import Asked
-    from chatcli.cli.options import value_options
-
-    takes = value_options(Asked)
-    head: list[str] = []
-    words: list[str] = []
-    at = 0
-    while at < len(args):
-        arg = args[at]
-        if arg == "--":
-            words += args[at + 1 :]
-            break
-        if arg.startswith("-") and arg != "-":
-            end = at + 1 + _values(arg, takes)
-            head += args[at:end]
-            at = end
-            continue
-        if not words and arg in COMMANDS:
-            return head, arg, args[at + 1 :]
-        words.append(arg)
-        at += 1
-    return head, None, words
-
-
-def _values(arg: str, takes: "dict[str, int] | object") -> int:
-    """Return how many words behind the option `arg` belong to it."""
-    table: dict[str, int] = takes if isinstance(takes, dict) else {}
-    if arg in table:
-        return table[arg]
-    if arg.startswith("--"):
-        return 0  # a flag, unknown, or --name=value
-    # Short flags may be joined: the first that takes a value takes the rest, or the next word.
-    for i, letter in enumerate(arg[1:], 1):
-        if f"-{letter}" in table:
-            return table[f"-{letter}"] if i == len(arg) - 1 else table[f"-{letter}"] - 1
-    return 0
-
-
-def _typer(args: list[str], names: "Sequence[str] | dict[str, tuple[str, str]]") -> int:
-    """Run the command tree, with only the modules of `names` loaded."""
-    os.environ.setdefault("TYPER_USE_RICH", "0")
+def _run(args: list[str], names: Iterable[str]) -> int:
+    """Run a command of the tree that has only the modules of `names` loaded."""
     import typer
 
+    command = tree(names)
+    try:
+        with command.make_context("chatcli", args) as context:
+            code = command.invoke(context)
+    except typer.Exit as left:
+        return left.exit_code
+    return code if isinstance(code, int) else exits.OK
+
+
+def _complete() -> int:
+    from chatcli.cli.completion import name_ask
+
+    name_ask(os.environ, COMMANDS)
+    tree(COMMANDS).main([], prog_name="chatcli", complete_var=COMPLETE)
+    return exits.OK
+
+
+def tree(names: Iterable[str]) -> "typer.core.TyperGroup":
+    """Return the command tree; commands that are not in `names` have their help line only."""
+    import typer
+    from typer.main import get_group
+
+    from chatcli.cli.light import lighten
+
+    names = list(names)
     app = typer.Typer(
         name="chatcli",
         help=_HELP,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
-        add_completion=len(names) == len(COMMANDS),
+        add_completion=False,
     )
     app.callback()(_root)
     for module in dict.fromkeys(COMMANDS[name][0] for name in names):
         import_module(f"chatcli.cli.{module}").register(app)
     if not names:
         for name, (_, text) in COMMANDS.items():
-            app.command(name, help=text)(_root)
-    result = app(args, prog_name="chatcli", standalone_mode=False)
-    return result if isinstance(result, int) else 0
+            app.command(name, help=text, hidden=not text)(_nothing)
+    group = get_group(app)
+    if not names or set(names) == set(COMMANDS):
+        from typer.main import get_install_completion_arguments
+
+        group.params += get_install_completion_arguments()
+    lighten(group)
+    return group
 
 
 def _root() -> None:
-    """Hold the options of the tree itself: none."""
+    """Hold the options of the tree itself; those of every command are in the help above."""
+
+
+def _nothing() -> None:
+    """Stand in for a command in the list of commands."""
 
 
 def _version() -> int:
@@ -255,4 +193,4 @@ def _version() -> int:
         library = "missing"
     python = ".".join(map(str, sys.version_info[:3]))
     sys.stdout.write(f"chatcli {__version__} (llama-cpp-python {library}, Python {python})\n")
-    return 0
+    return exits.OK
