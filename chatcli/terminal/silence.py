@@ -5,15 +5,12 @@ make signals. Knows nothing about prompts or replies.
 """
 
 import signal
-import sys
+import termios
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TextIO
-
-if sys.platform != "win32":
-    import termios
 
 
 @contextmanager
@@ -23,7 +20,7 @@ def silence(stdin: TextIO) -> Iterator[None]:
     Enter stays a carriage return (no ICRNL), so that the prompt which reads it afterwards
     can tell it from Ctrl-J.
     """
-    if sys.platform == "win32" or not stdin.isatty():
+    if not stdin.isatty():
         yield
         return
     fd = stdin.fileno()
