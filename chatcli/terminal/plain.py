@@ -100,7 +100,7 @@ class PlainPainter:
     """Implements `Painter` with nothing but text."""
 
     def __init__(self, env: Env) -> None:
-        tty = env.stdout_tty
+        self._tty = tty = env.stdout_tty
         self._reply = Lines(env.stdout, safe=tty, skip_blank=tty)
         self._thought = Thought(env)
 
@@ -111,6 +111,8 @@ class PlainPainter:
 
     def reasoning(self, text: str) -> None:
         """Show a piece of the reasoning."""
+        if self._tty and self._reply.began:
+            self._reply.end()
         self._thought.feed(text)
 
     def text(self, text: str) -> None:
