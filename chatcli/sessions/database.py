@@ -246,4 +246,6 @@ def _explain(path: Path, error: sqlite3.Error) -> StoreError | StorageError:
             f"another process has been writing to {path} for over {_BUSY_S:.0f} s",
             "Wait for it to end, then try again",
         )
-    return StoreError(f"the session database {path} failed: {error}")
+    if code == sqlite3.SQLITE_CONSTRAINT:
+        return StoreError(f"an id is in the session database already, or is not: {error}")
+    return StoreError(f"the session database {path} failed: {error}", "Run: chatcli doctor")

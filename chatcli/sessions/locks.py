@@ -42,6 +42,13 @@ class Locks:
         finally:
             self._give(session_id)
 
+    def sweep(self) -> None:
+        """Delete the lock files that dead processes left."""
+        with suppress(FileNotFoundError):
+            for path in self._folder.iterdir():
+                with suppress(OSError):
+                    _delete_dead(path)
+
     def _take(self, session_id: SessionId, patience_s: float) -> bool:
         with self._guard:
             fd, times = self._held.get(session_id, (-1, 0))
@@ -80,6 +87,16 @@ class Locks:
             # Deleted while it is still locked: who opened it before looks again.
             (self._folder / file_name(session_id)).unlink(missing_ok=True)
             os.close(fd)
+
+
+def _delete_dead(path: Path) -> None:
+    fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _is_still(path, fd):
+            path.unlink()
+    finally:
+        os.close(fd)
 
 
 def _is_still(path: Path, fd: int) -> bool:

@@ -185,9 +185,11 @@ class SqliteStore:
         """Keep the question at once, and return a draft for the reply.
 
         Raises:
-            SessionBusy: another process holds the session.
+            SessionNotFound: there is no such session.
+            SessionBusy: another process holds it.
         """
         with self._turns, ExitStack() as held:
+            self.get(session_id)
             held.enter_context(self.hold(session_id))
             # A draft of ours that was neither finished nor discarded: its turn was broken off.
             self._recover(session_id)
@@ -253,7 +255,7 @@ class SqliteStore:
             yield
 
     def _recover_all(self) -> None:
-        """Complete the turns of processes that died; sweep what they left in the journal."""
+        """Complete the turns of processes that died; sweep the files that they left."""
         files = self._journal.names()
         with self._db.reading() as conn:
             found = rows.open_ids(conn)
@@ -264,6 +266,7 @@ class SqliteStore:
                     self._recover(session_id)
             except SessionBusy:
                 continue  # it is being written
+        self._locks.sweep()
 
     def _recover(self, session_id: SessionId) -> None:
         """Make interrupted turns of the open turns of a session that we hold."""
