@@ -130,7 +130,7 @@ class Chat:
 
     def load(self, model: str) -> None:
         """Wait for any model. Raises as `ready` does."""
-        with silence(self.env.stdin):
+        with silence(self.env.stdin, through_stops=True):
             self.loading.wait(model, lambda: self._loading_line(model))
 
     @contextmanager
@@ -158,7 +158,7 @@ class Chat:
             return None
         cancel = Cancel()
         events = start(cancel)
-        with silence(self.env.stdin), stop_on_signals(cancel) as stop:
+        with silence(self.env.stdin, through_stops=True), stop_on_signals(cancel) as stop:
             try:
                 turn: Turn | None = show(events, self.env, self.look)
             except (KeyboardInterrupt, OSError) as error:
@@ -179,7 +179,8 @@ class Chat:
         if self.usage:
             self.note(usage_line(turn, self.session.model))
         if self.interactive and turn.finish in _ENDED:
-            self.note(_ENDED[turn.finish])
+            said = bool(turn.reply.text or turn.reply.reasoning)
+            self.note(_ENDED[turn.finish] if said else "Stopped. /regen tries again.")
         self.gap()
 
     def gap(self) -> None:
