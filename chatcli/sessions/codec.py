@@ -1,14 +1,11 @@
 """Values of `core` to JSON objects and back; used by the database and by exported files.
 
-Reading trusts nothing: each value is checked, and what is wrong is named by its place.
-It knows no SQL and no files.
+Reading trusts nothing: each value is checked. It knows no SQL and no files.
 """
 
-import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, fields
-from typing import TypeVar, get_args
+from typing import get_args
 
 from chatcli.core.decision import Action, Route, Verdict, Where
 from chatcli.core.message import (
@@ -34,83 +31,7 @@ from chatcli.core.session import (
     TurnId,
 )
 from chatcli.core.usage import Usage
-
-_T = TypeVar("_T")
-_Literal = TypeVar("_Literal", bound=str)
-
-
-class Malformed(ValueError):
-    """A value is not what it should be; the message names its place."""
-
-
-def dumps(value: object) -> str:
-    """Return compact JSON that can be stored as UTF-8, whatever the strings in it hold."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair, from an undecodable argument
-        return json.dumps(value, separators=(",", ":"))
-    return text
-
-
-def loads(text: str) -> object:
-    """Parse JSON.
-
-    Raises:
-        Malformed: it is not JSON.
-    """
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise Malformed(f"not JSON: {error}") from error
-
-
-# -- checked reading -------------------------------------------------------------------
-
-
-def want(value: object, kind: type[_T], where: str) -> _T:
-    """Return `value` if it is a `kind` (a whole number counts as a float, too)."""
-    if kind is float and type(value) is int and _fits(value):
-        value = float(value)
-    # The type itself: a bool is no int here.
-    if isinstance(value, kind) and type(value) is kind and (kind in _TEXTUAL or _fits(value)):
-        return value
-    raise Malformed(f"{where} is not {_KIND_NAMES[kind]}")
-
-
-_TEXTUAL = frozenset({str, list, dict, bool})
-_KIND_NAMES: dict[type, str] = {
-    str: "a text",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    dict: "an object",
-    list: "a list",
-}
-
-
-def _fits(value: object) -> bool:
-    """Say whether a number can be stored: SQLite has 64 bits, and no NaN."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    return isinstance(value, int) and abs(value) < 2**63
-
-
-def field(row: Mapping[str, object], name: str, kind: type[_T], where: str) -> _T:
-    """Return `row[name]`, checked."""
-    if name not in row:
-        raise Malformed(f"{where} has no {name!r}")
-    return want(row[name], kind, f"{where}.{name}")
-
-
-def _one_of(value: str, allowed: tuple[_Literal, ...], where: str) -> _Literal:
-    for known in allowed:
-        if value == known:
-            return known
-    raise Malformed(f"{where} is {value!r}, not one of {', '.join(allowed)}")
-
+from chatcli.sessions.checked import Malformed, field, one_of, want
 
 _FINISHES: tuple[FinishReason, ...] = get_args(FinishReason)
 _KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -146,7 +67,7 @@ def message_from(value: object, where: str) -> Message:
     row = want(value, dict, where)
     parts = field(row, "parts", list, where)
     return Message(
-        _one_of(field(row, "role", str, where), _ROLES, f"{where}.role"),
+        one_of(field(row, "role", str, where), _ROLES, f"{where}.role"),
         tuple(_part_from(part, f"{where}.parts[{i}]") for i, part in enumerate(parts)),
     )
 
@@ -261,8 +182,8 @@ def verdict_from(value: object, where: str) -> Verdict:
         ((start, end),) = _pairs([row["span"]], f"{where}.span")
         span = (want(start, int, f"{where}.span"), want(end, int, f"{where}.span"))
     return Verdict(
-        where=_one_of(field(row, "where", str, where), _WHERES, f"{where}.where"),
-        action=_one_of(field(row, "action", str, where), _ACTIONS, f"{where}.action"),
+        where=one_of(field(row, "where", str, where), _WHERES, f"{where}.where"),
+        action=one_of(field(row, "action", str, where), _ACTIONS, f"{where}.action"),
         rule=field(row, "rule", str, where),
         score=field(row, "score", float, where),
         span=span,
@@ -360,12 +281,12 @@ def _records(row: Mapping[str, object], where: str) -> dict[Fingerprint, TokenRe
 
 def finish_from(value: str, where: str) -> FinishReason:
     """Read a finish reason."""
-    return _one_of(value, _FINISHES, where)
+    return one_of(value, _FINISHES, where)
 
 
 def kind_from(value: str, where: str) -> Kind:
     """Read a session's kind."""
-    return _one_of(value, _KINDS, where)
+    return one_of(value, _KINDS, where)
 
 
 def session_to(session: Session) -> dict[str, object]:

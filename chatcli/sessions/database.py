@@ -15,7 +15,7 @@ from pathlib import Path
 from chatcli import paths
 from chatcli.core.errors import StorageError, StoreError
 from chatcli.sessions import schema
-from chatcli.sessions.codec import Malformed
+from chatcli.sessions.checked import Malformed
 
 _MAGIC = b"SQLite format 3\0"
 _BUSY_S = 10.0

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from chatcli.core.errors import StoreError
 from chatcli.core.session import Fingerprint, Session, SessionId, TokenRecord, Turn, TurnId
-from chatcli.sessions import codec
+from chatcli.sessions import checked, codec
 
 # -- sessions ----------------------------------------------------------------------------
 
@@ -44,7 +44,7 @@ def update_session(conn: sqlite3.Connection, session: Session) -> bool:
 
 
 def _changing(session: Session) -> tuple[object, ...]:
-    sampling = codec.dumps(codec.sampling_to(session.sampling))
+    sampling = checked.dumps(codec.sampling_to(session.sampling))
     system, title = storable(session.system), storable(session.title)
     return system, sampling, title, session.head, session.updated_at
 
@@ -58,7 +58,7 @@ def session_from(row: Sequence[str]) -> Session:
         model=model,
         clock=float(clock),
         system=system,
-        sampling=codec.sampling_from(codec.loads(sampling), "sampling"),
+        sampling=codec.sampling_from(checked.loads(sampling), "sampling"),
         title=title,
         head=None if head is None else TurnId(head),
         updated_at=float(updated_at),
@@ -141,14 +141,14 @@ def delete_open(conn: sqlite3.Connection, turn: TurnId) -> None:
 
 def _values(turn: Turn) -> tuple[object, ...]:
     return (
-        codec.dumps([codec.message_to(message) for message in turn.asked]),
-        codec.dumps(codec.message_to(turn.reply)),
-        codec.dumps(codec.route_to(turn.route)),
+        checked.dumps([codec.message_to(message) for message in turn.asked]),
+        checked.dumps(codec.message_to(turn.reply)),
+        checked.dumps(codec.route_to(turn.route)),
         turn.finish,
         turn.started_at,
-        codec.dumps(codec.usage_to(turn.usage)),
-        codec.dumps([codec.verdict_to(verdict) for verdict in turn.verdicts]),
-        None if turn.cut is None else codec.dumps(asdict(turn.cut)),
+        checked.dumps(codec.usage_to(turn.usage)),
+        checked.dumps([codec.verdict_to(verdict) for verdict in turn.verdicts]),
+        None if turn.cut is None else checked.dumps(asdict(turn.cut)),
     )
 
 
@@ -205,7 +205,7 @@ def _turns(conn: sqlite3.Connection, found: Sequence[_Row]) -> list[Turn]:
     tokens = _tokens(conn, [row[1] for row in found])
     # One parse for all rows: a call for each column would take most of the time.
     texts = [f"[{row[3]},{row[4]},{row[5]},{row[8]},{row[9]},{row[10] or 'null'}]" for row in found]
-    parsed = codec.want(codec.loads(f"[{','.join(texts)}]"), list, "turns")
+    parsed = checked.want(checked.loads(f"[{','.join(texts)}]"), list, "turns")
     turns = []
     for row, values in zip(found, parsed, strict=True):
         value = dict(

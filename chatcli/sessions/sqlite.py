@@ -223,22 +223,38 @@ class SqliteStore:
         """
         self.remove_all([session_id])
 
-    def remove_all(self, session_ids: Sequence[SessionId]) -> None:
-        """Delete sessions for good, all or none of them."""
+    def remove_all(
+        self, session_ids: Sequence[SessionId], *, spare_busy: bool = False
+    ) -> list[SessionId]:
+        """Delete sessions for good, all or none; return those deleted.
+
+        `spare_busy`: those that another process holds are left out, and no error.
+        """
         with ExitStack() as held:
+            gone = []
             for session_id in session_ids:
-                held.enter_context(self.hold(session_id))
-            with self._db.writing() as conn:
-                turns = [t for s, t in rows.open_ids(conn) if s in set(session_ids)]
-                for session_id in session_ids:
-                    if not rows.delete_session(conn, session_id):
-                        raise _unknown(session_id)
-                self._db.forget(conn)
-            for turn in turns:
-                if (draft := self.drafts.get(turn)) is not None:
-                    draft.let_go(remove=True)
-                self._journal.remove(turn)
+                try:
+                    held.enter_context(self.hold(session_id))
+                except SessionBusy:
+                    if not spare_busy:
+                        raise
+                else:
+                    gone.append(session_id)
+            self._delete(gone)
         self._db.empty_wal()
+        return gone
+
+    def _delete(self, session_ids: Sequence[SessionId]) -> None:
+        with self._db.writing() as conn:
+            turns = [turn for of, turn in rows.open_ids(conn) if of in set(session_ids)]
+            for session_id in session_ids:
+                if not rows.delete_session(conn, session_id):
+                    raise _unknown(session_id)
+            self._db.forget(conn)
+        for turn in turns:
+            if (draft := self.drafts.get(turn)) is not None:
+                draft.let_go(remove=True)
+            self._journal.remove(turn)
 
     # -- holding and recovering --------------------------------------------------------
 
