@@ -57,13 +57,16 @@ def user_config_file() -> Path:
 
 
 def private_dir(path: Path) -> Path:
-    """Make a folder that only the user can read, and return it.
+    """Make a folder that only the user can read, and its parents, and return it.
 
     Raises:
         StorageError: it cannot be made.
     """
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # One by one: with `parents=True` the parents would get the default mode.
+        for folder in (*reversed(path.parents), path):
+            if not folder.is_dir():
+                folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise StorageError(
             f"cannot create {path}: {error.strerror or error}",

@@ -1,26 +1,21 @@
 """`chatcli config`: what is set, where it comes from, and changing it."""
 
-import json
 import os
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from chatcli import paths
-from chatcli.assets import asset_text
 from chatcli.core.errors import ChatcliError, ConfigError
-from chatcli.core.printable import visible, visible_line
-from chatcli.settings import Loaded, load_settings
-from chatcli.settings.editor import editor_command
-from chatcli.settings.keys import Value, all_keys, find_key, sections
-from chatcli.settings.value import source
-from chatcli.settings.write import replace_text, unset_user_value, write_user_value
+from chatcli.core.printable import visible_line
+
+# The settings are imported in the bodies: `chatcli --help` needs none of them.
 
 
 def _complete(incomplete: str) -> list[str]:
+    from chatcli.settings.keys import all_keys
+
     return [name for name in all_keys() if name.startswith(incomplete)]
 
 
@@ -47,67 +42,11 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the settings that hold here and now: all, one section, or one KEY."""
+    from chatcli.cli.config_show import shown
+    from chatcli.settings import load_settings
+
     loaded = load_settings(flags={}, environ=os.environ, cwd=Path.cwd())
-    if key and key not in sections():
-        find_key(key)
-        names = [key]
-    else:
-        names = [name for name in all_keys() if not key or name.startswith(f"{key}.")]
-    if as_json:
-        typer.echo(json.dumps(_as_json(loaded, names, key, origin=origin), ensure_ascii=False))
-    elif names == [key]:
-        typer.echo(_one(loaded, key, origin=origin))
-    else:
-        typer.echo("\n".join(_as_yaml(loaded, names, origin=origin)))
-
-
-def _json_value(value: Value) -> object:
-    return dict(value) if isinstance(value, tuple) else value
-
-
-def _as_json(loaded: Loaded, names: list[str], key: str, *, origin: bool) -> object:
-    if origin:
-        flat = {name: _described(loaded, name) for name in names}
-        return flat[key] if names == [key] else flat
-    if names == [key]:
-        return _json_value(loaded.value(key))
-    tree: dict[str, object] = {}
-    for name in names:
-        section, _, leaf = name.rpartition(".")
-        inner = tree.setdefault(section, {}) if section else tree
-        if isinstance(inner, dict):
-            inner[leaf] = _json_value(loaded.value(name))
-    return tree
-
-
-def _described(loaded: Loaded, name: str) -> dict[str, object]:
-    found = loaded.origin(name)
-    return {
-        "value": _json_value(loaded.value(name)),
-        "layer": found.layer,
-        "file": None if found.file is None else str(found.file),
-        "line": found.line,
-        "variable": found.variable,
-    }
-
-
-def _one(loaded: Loaded, name: str, *, origin: bool) -> str:
-    """Return one value bare, for `$(chatcli config show model)`."""
-    value = loaded.value(name)
-    text = visible(value) if isinstance(value, str) else source(value)
-    return f"{text}  # {visible_line(str(loaded.origin(name)))}" if origin else text
-
-
-def _as_yaml(loaded: Loaded, names: list[str], *, origin: bool) -> Iterator[str]:
-    """Yield lines of YAML that would be a valid settings file; origins are comments."""
-    opened = ""
-    for name in names:
-        section, _, leaf = name.rpartition(".")
-        if section != opened:
-            opened = section
-            yield f"{section}:"
-        line = f"{'  ' if section else ''}{leaf}: {source(loaded.value(name))}"
-        yield f"{line}  # {visible_line(str(loaded.origin(name)))}" if origin else line
+    typer.echo(shown(loaded, key, origin=origin, as_json=as_json))
 
 
 def path() -> None:
@@ -120,6 +59,12 @@ def path() -> None:
 
 def edit() -> None:
     """Open your settings file in an editor, and check it afterwards."""
+    import subprocess
+
+    from chatcli.settings import load_settings
+    from chatcli.settings.editor import editor_command
+    from chatcli.settings.write import replace_text
+
     file = paths.user_config_file()
     command = editor_command(_chosen_editor(), os.environ)
     if not file.exists():
@@ -137,6 +82,8 @@ def edit() -> None:
 
 
 def _chosen_editor() -> str | None:
+    from chatcli.settings import load_settings
+
     try:
         loaded = load_settings(flags={}, environ=os.environ, cwd=None)
     except ConfigError:
@@ -147,6 +94,8 @@ def _chosen_editor() -> str | None:
 
 def _starter() -> str:
     """Return the documented defaults with each key commented out, ready to be changed."""
+    from chatcli.assets import asset_text
+
     lines = asset_text("config/default.yaml").splitlines()
     body = lines[next(at for at, line in enumerate(lines) if not line.startswith("#")) :]
     head = "# Your settings of chatcli, with their defaults. Remove the # before what you change."
@@ -164,6 +113,8 @@ def set_(
     value: Annotated[str, typer.Argument(metavar="VALUE", help="null: not set.")],
 ) -> None:
     """Set KEY to VALUE in your settings file; comments and order stay."""
+    from chatcli.settings.write import write_user_value
+
     file = write_user_value(key, value)
     typer.echo(f"{key} is set in {visible_line(str(file))}.", err=True)
     _warn_if_hidden(key, file)
@@ -171,6 +122,8 @@ def set_(
 
 def unset(key: Annotated[str, _KEY]) -> None:
     """Remove KEY from your settings file."""
+    from chatcli.settings.write import unset_user_value
+
     file = visible_line(str(paths.user_config_file()))
     removed = unset_user_value(key)
     typer.echo(f"{key} {'is removed from' if removed else 'was not set in'} {file}.", err=True)
@@ -178,6 +131,8 @@ def unset(key: Annotated[str, _KEY]) -> None:
 
 def _warn_if_hidden(key: str, file: Path) -> None:
     """Say so when another layer has the last word here, so that the change shows no effect."""
+    from chatcli.settings import load_settings
+
     try:
         found = load_settings(flags={}, environ=os.environ, cwd=Path.cwd()).origin(key)
     except ConfigError as error:

@@ -13,6 +13,7 @@ from chatcli import paths
 from chatcli.core.errors import ConfigError
 from chatcli.core.nearest import nearest
 from chatcli.core.printable import visible_line
+from chatcli.settings.file import read_text, simple
 from chatcli.settings.keys import (
     OTHER_VARIABLES,
     Value,
@@ -125,12 +126,16 @@ def project_file(cwd: Path) -> Path | None:
 
 
 def _from_file(layer: Literal["user", "project"], path: Path) -> _Found:
-    if not path.exists() and not path.is_symlink():
+    text = read_text(path)
+    if not text:
         return
-    # Only who has a settings file pays for yaml.
-    from chatcli.settings.document import parse, read_text
+    entries = simple(text)
+    if entries is None:
+        # Only who has a file that needs it pays for yaml.
+        from chatcli.settings.document import parse
 
-    for name, entry in parse(read_text(path) or "", path).items():
+        entries = parse(text, path)
+    for name, entry in entries.items():
         if layer == "project" and not all_keys()[name].in_project:
             raise ConfigError(
                 f"{path}, line {entry.line}: a project may not set {name}",

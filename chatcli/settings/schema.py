@@ -1,29 +1,27 @@
 """The shape of the settings: every group, every key, its type and its default."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from chatcli.core.frozen import Frozen
 from chatcli.core.sampling import Sampling
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextSettings:
+class ContextSettings(Frozen):
     """`size` in tokens; None: grows with the chat up to the limit. `overflow`: beyond it."""
 
     size: int | None = None
     overflow: Literal["error", "summarise", "drop-oldest"] = "error"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplySettings:
+class ReplySettings(Frozen):
     """`max_tokens` None: fitted to the context. `stop_loops`: end a reply that repeats itself."""
 
     max_tokens: int | None = None
     stop_loops: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineSettings:
+class EngineSettings(Frozen):
     """`threads` and `gpu_layers` None: found out. `gpu_layers` -1: all."""
 
     threads: int | None = None
@@ -34,8 +32,7 @@ class EngineSettings:
     template: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TerminalSettings:
+class TerminalSettings(Frozen):
     """How the REPL looks and feels."""
 
     markdown: bool = True
@@ -48,30 +45,26 @@ class TerminalSettings:
     status_line: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionSettings:
+class SessionSettings(Frozen):
     """`log` false: nothing is kept (incognito)."""
 
     log: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogSettings:
+class LogSettings(Frozen):
     """`max_bytes` caps each log file under the state folder."""
 
     max_bytes: int = 5_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DownloadSettings:
+class DownloadSettings(Frozen):
     """`offline` forbids every download; `hub` is the Hugging Face endpoint."""
 
     offline: bool = False
     hub: str = "https://huggingface.co"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Frozen):
     """Everything that can be set, merged. `model` None: not chosen yet (first run)."""
 
     model: str | None = None

@@ -17,13 +17,15 @@ _TRUE = frozenset({"true", "yes", "on", "y", "1"})
 _FALSE = frozenset({"false", "no", "off", "n", "0"})
 _NULL = frozenset({"null", "~"})
 
+# Patterns are compiled on first use: most starts need none of them.
+
 # ASCII digits of a bounded number, so that int() and float() take linear, short time.
-_INT = re.compile(r"[-+]?[0-9][0-9_]{0,30}")
-_FLOAT = re.compile(r"[-+]?(?=[.]?[0-9])[0-9_]{0,30}(?:[.][0-9]{0,30})?(?:[eE][-+]?[0-9]{1,3})?")
-_BIAS = re.compile(r"\s*([^=:,\s]+)\s*[=:]\s*([^=:,\s]+)\s*")
+_INT = r"[-+]?[0-9][0-9_]{0,30}"
+_FLOAT = r"[-+]?(?=[.]?[0-9])[0-9_]{0,30}(?:[.][0-9]{0,30})?(?:[eE][-+]?[0-9]{1,3})?"
+_BIAS = r"\s*([^=:,\s]+)\s*[=:]\s*([^=:,\s]+)\s*"
 
 # Text that every YAML reader takes for the same text when it stands bare.
-_BARE = re.compile(r"[A-Za-z/][A-Za-z0-9_./@+-]*(?::[A-Za-z0-9_./@+-]+)*")
+_BARE = r"[A-Za-z/][A-Za-z0-9_./@+-]*(?::[A-Za-z0-9_./@+-]+)*"
 _NOT_BARE = _TRUE | _FALSE | _NULL
 
 
@@ -79,9 +81,9 @@ def _read(key: Key, word: str) -> Value:
             low = word.lower()
             return True if low in _TRUE else False if low in _FALSE else None
         case "int":
-            return int(word) if _INT.fullmatch(word) else None
+            return int(word) if re.fullmatch(_INT, word) else None
         case "float":
-            return float(word) if _FLOAT.fullmatch(word) else None
+            return float(word) if re.fullmatch(_FLOAT, word) else None
         case "choice":
             return word
         case _:
@@ -92,8 +94,8 @@ def _biases(text: str) -> Value:
     pairs: list[tuple[int, float]] = []
     inner = text.strip("{} ")
     for part in inner.split(",") if inner else []:
-        found = _BIAS.fullmatch(part)
-        if not found or not _INT.fullmatch(found[1]) or not _FLOAT.fullmatch(found[2]):
+        found = re.fullmatch(_BIAS, part)
+        if not found or not re.fullmatch(_INT, found[1]) or not re.fullmatch(_FLOAT, found[2]):
             return None
         pairs.append((int(found[1]), float(found[2])))
     return tuple(pairs)
@@ -153,7 +155,7 @@ def source(value: Value) -> str:
         case int() | float():
             return repr(value)
         case str():
-            bare = _BARE.fullmatch(value) and value.lower() not in _NOT_BARE
+            bare = re.fullmatch(_BARE, value) and value.lower() not in _NOT_BARE
             return value if bare else _quoted(value)
         case _:
             return "{" + ", ".join(f"{token}: {bias!r}" for token, bias in value) + "}"

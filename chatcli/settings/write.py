@@ -10,6 +10,7 @@ from pathlib import Path
 
 from chatcli import paths
 from chatcli.core.errors import ConfigError, StorageError
+from chatcli.settings.file import read_text
 from chatcli.settings.keys import Key, find_key
 from chatcli.settings.value import from_object
 
@@ -28,7 +29,7 @@ def write_user_value(dotted_key: str, value: object) -> Path:
     key = find_key(dotted_key)
     checked = from_object(key, value)
     path = paths.user_config_file()
-    text = _text(path)
+    text = read_text(path)
     new = with_value(_FIRST_LINE if text is None else text, key.name, checked, path)
     if new != text:
         replace_text(path, new)
@@ -46,17 +47,11 @@ def unset_user_value(dotted_key: str) -> bool:
 
     key: Key = find_key(dotted_key)
     path = paths.user_config_file()
-    text = _text(path) or ""
+    text = read_text(path) or ""
     new = without_value(text, key.name, path)
     if new != text:
         replace_text(path, new)
     return new != text
-
-
-def _text(path: Path) -> str | None:
-    from chatcli.settings.document import read_text
-
-    return read_text(path)
 
 
 def replace_text(path: Path, text: str) -> None:
