@@ -42,6 +42,7 @@ class Chat:
     `documents` go with the next question. `editing` is the turn whose place the next
     question takes; `prefill` is text for the next prompt line. `busy` is a session that
     another process holds and that `/fork` copies. `kept` is false when nothing is stored.
+    `prepare` does, in the foreground, what a model needs before it is loaded: a download.
     """
 
     conversation: Conversation
@@ -50,6 +51,7 @@ class Chat:
     settings: Settings
     env: Env
     models: Callable[[], Sequence[str]] = tuple
+    prepare: Callable[[str], object] = str
     interactive: bool = True
     usage: bool = False
     kept: bool = True
@@ -130,8 +132,20 @@ class Chat:
 
     def load(self, model: str) -> None:
         """Wait for any model. Raises as `ready` does."""
+        if not self.loading.ready(model) and not self.loading.loading(model):
+            self.prepare(model)
         with silence(self.env.stdin, through_stops=True):
             self.loading.wait(model, lambda: self._loading_line(model))
+
+    def preload(self) -> None:
+        """Begin to load the chat's model; an error is told, and met again at the first use."""
+        model = self.session.model
+        try:
+            self.prepare(model)
+        except ChatcliError as error:
+            self.fail(error)
+        else:
+            self.loading.start(model)
 
     @contextmanager
     def _loading_line(self, model: str) -> Iterator[None]:
