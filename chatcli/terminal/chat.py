@@ -42,6 +42,7 @@ class Chat:
     `documents` go with the next question. `editing` is the turn whose place the next
     question takes; `prefill` is text for the next prompt line. `busy` is a session that
     another process holds and that `/fork` copies. `kept` is false when nothing is stored.
+    `prepare` does, in the foreground, what a model needs before it is loaded: a download.
     """
 
     conversation: Conversation
@@ -50,6 +51,7 @@ class Chat:
     settings: Settings
     env: Env
     models: Callable[[], Sequence[str]] = tuple
+    prepare: Callable[[str], object] = str
     interactive: bool = True
     usage: bool = False
     kept: bool = True
@@ -130,8 +132,20 @@ class Chat:
 
     def load(self, model: str) -> None:
         """Wait for any model. Raises as `ready` does."""
-        with silence(self.env.stdin):
+        if not self.loading.ready(model) and not self.loading.loading(model):
+            self.prepare(model)
+        with silence(self.env.stdin, through_stops=True):
             self.loading.wait(model, lambda: self._loading_line(model))
+
+    def preload(self) -> None:
+        """Begin to load the chat's model; an error is told, and met again at the first use."""
+        model = self.session.model
+        try:
+            self.prepare(model)
+        except ChatcliError as error:
+            self.fail(error)
+        else:
+            self.loading.start(model)
 
     @contextmanager
     def _loading_line(self, model: str) -> Iterator[None]:
@@ -158,7 +172,7 @@ class Chat:
             return None
         cancel = Cancel()
         events = start(cancel)
-        with silence(self.env.stdin), stop_on_signals(cancel) as stop:
+        with silence(self.env.stdin, through_stops=True), stop_on_signals(cancel) as stop:
             try:
                 turn: Turn | None = show(events, self.env, self.look)
             except (KeyboardInterrupt, OSError) as error:
@@ -179,7 +193,8 @@ class Chat:
         if self.usage:
             self.note(usage_line(turn, self.session.model))
         if self.interactive and turn.finish in _ENDED:
-            self.note(_ENDED[turn.finish])
+            said = bool(turn.reply.text or turn.reply.reasoning)
+            self.note(_ENDED[turn.finish] if said else "Stopped. /regen tries again.")
         self.gap()
 
     def gap(self) -> None:

@@ -5,7 +5,7 @@ before each line. Lines that begin with a space are kept nowhere.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 
@@ -19,10 +19,19 @@ MAX_BYTES = 1_000_000
 
 
 class LineHistory(History):
-    """History in `path`; in memory alone when that is None or cannot be used."""
+    """History in `path`; in memory alone when that is None or cannot be used.
 
-    def __init__(self, path: Path | None, max_bytes: int = MAX_BYTES) -> None:
+    `wanted` says, at each line, whether it may be written.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        max_bytes: int = MAX_BYTES,
+        wanted: Callable[[], bool] = lambda: True,
+    ) -> None:
         super().__init__()
+        self._wanted = wanted
         self.path = path
         self._max_bytes = max_bytes
 
@@ -34,7 +43,7 @@ class LineHistory(History):
 
     def load_history_strings(self) -> Iterable[str]:
         """Return the lines, newest first."""
-        if self.path is None:
+        if self.path is None or not self._wanted():
             return []
         try:
             data = self.path.read_bytes()
@@ -48,7 +57,7 @@ class LineHistory(History):
 
     def store_string(self, string: str) -> None:
         """Append one line to the file."""
-        if self.path is None:
+        if self.path is None or not self._wanted():
             return
         lines = "".join(f"+{line}\n" for line in string.split("\n"))
         entry = f"\n# {datetime.now().astimezone():%Y-%m-%d %H:%M:%S}\n{lines}"

@@ -1,7 +1,10 @@
 """What the keys do at the prompt, beyond prompt_toolkit's own emacs and vi bindings."""
 
+import array
+import fcntl
 import subprocess
 import tempfile
+import termios
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +22,18 @@ from chatcli.core.errors import ChatcliError
 from chatcli.core.printable import visible_line
 from chatcli.terminal.slash import block_open
 
-_TYPED_AHEAD_S = 0.05
+_EARLY_S = 2.0
+"""Keys typed before the first prompt are all read by then."""
+
+
+def n_waiting(fd: int) -> int:
+    """Return how many bytes can be read from `fd` now."""
+    held = array.array("i", [0])
+    try:
+        fcntl.ioctl(fd, termios.FIONREAD, held)
+    except OSError:
+        return 0
+    return held[0]
 
 
 class Cleared(Exception):
@@ -41,7 +55,8 @@ class Keys:
     editor: Callable[[], list[str]]
     tip: str = ""
     in_editor: bool = False
-    shown_at: float = 0.0
+    ahead: int = 0
+    first_shown: float = 0.0
     editing: bool = False
 
     def bindings(self) -> KeyBindings:
@@ -58,10 +73,22 @@ class Keys:
         return keys
 
     def _ctrl_j(self, event: KeyPressEvent) -> None:
-        # What is typed before the terminal is ours has its Enter turned into Ctrl-J. Nobody
-        # is quick enough to press that just after the prompt has come.
-        typed_ahead = time.monotonic() - self.shown_at < _TYPED_AHEAD_S
-        (_enter if typed_ahead else _new_line)(event)
+        early = self.ahead > 0 and time.monotonic() - self.first_shown < _EARLY_S
+        (_enter if early else _new_line)(event)
+
+    def shown(self, app: Application[str]) -> None:
+        """Note what was typed before the first prompt, while the terminal was not ours.
+
+        It turned Enter into Ctrl-J: among the first `ahead` keys, Ctrl-J means Enter.
+        """
+        if self.first_shown:
+            return
+        self.first_shown = time.monotonic()
+        self.ahead = n_waiting(app.input.fileno())
+        app.key_processor.after_key_press += lambda _: self._key_pressed()
+
+    def _key_pressed(self) -> None:
+        self.ahead -= 1
 
     def _interrupt(self, event: KeyPressEvent) -> None:
         if self.in_editor:

@@ -19,18 +19,22 @@ _PATIENCE_S = 0.3
 class _Load:
     def __init__(self, engines: EngineSource, model: str, ended: Callable[[], None]) -> None:
         self.error: ChatcliError | None = None
+        # Not Thread.join and is_alive: before Python 3.13 a Ctrl-C in join makes the thread
+        # count as ended while it still runs.
+        self.over = threading.Event()
         self._engines = engines
         self._model = model
         self._ended = ended
         # A daemon: who leaves while a model is being loaded does not wait for it.
-        self.thread = threading.Thread(target=self._run, name=f"load {model}", daemon=True)
-        self.thread.start()
+        threading.Thread(target=self._run, name=f"load {model}", daemon=True).start()
 
     def _run(self) -> None:
         try:
             self._engines.engine(self._model)
         except ChatcliError as error:
             self.error = error
+        finally:
+            self.over.set()
         self._ended()
 
 
@@ -53,17 +57,17 @@ class Loading:
     def loading(self, model: str) -> bool:
         """Return whether `model` is being loaded now."""
         load = self._loads.get(model)
-        return load is not None and load.thread.is_alive()
+        return load is not None and not load.over.is_set()
 
     def ready(self, model: str) -> bool:
         """Return whether `model` can be used without waiting."""
         load = self._loads.get(model)
-        return load is not None and not load.thread.is_alive() and load.error is None
+        return load is not None and load.over.is_set() and load.error is None
 
     def error(self, model: str) -> ChatcliError | None:
         """Return why the last attempt to load `model` failed, if it did."""
         load = self._loads.get(model)
-        return None if load is None or load.thread.is_alive() else load.error
+        return None if load is None or not load.over.is_set() else load.error
 
     def wait(
         self,
@@ -80,11 +84,10 @@ class Loading:
         """
         self.start(model)
         load = self._loads[model]
-        load.thread.join(_PATIENCE_S)
-        if load.thread.is_alive():
+        if not load.over.wait(_PATIENCE_S):
             with announce():
-                while load.thread.is_alive():
-                    load.thread.join(_POLL_S)
+                while not load.over.wait(_POLL_S):
+                    pass
         if load.error is not None:
             del self._loads[model]
             raise load.error

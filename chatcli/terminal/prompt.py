@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import time
 from collections.abc import Callable, Iterable, Iterator
 
 from prompt_toolkit import PromptSession
@@ -128,7 +127,7 @@ class Line:
 
     def _on_signals(self) -> None:
         """Leave the prompt by its normal door, so that the terminal is restored."""
-        self._keys.shown_at = time.monotonic()
+        self._keys.shown(self._session.app)
         loop = asyncio.get_running_loop()
         # RuntimeError, ValueError: not the main thread; no signal comes here then.
         with contextlib.suppress(RuntimeError, ValueError):

@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from chatcli import paths
 from chatcli.core.errors import ChatcliError, InputError
 from chatcli.terminal.chat import Chat
 from chatcli.terminal.command import KNOWN
+from chatcli.terminal.silence import silence
 from chatcli.terminal.slash import block_open, parse, run, unquoted
 from chatcli.terminal.status import Status, status_line
 
@@ -129,7 +130,10 @@ def _line(chat: Chat) -> "Line":
         sources=sources,
         status=lambda width: status_line(_status(chat), width),
         settings=lambda: chat.settings.terminal,
-        history=LineHistory(paths.history_file() if chat.kept else None),
+        history=LineHistory(
+            paths.history_file() if chat.kept else None,
+            wanted=lambda: chat.settings.terminal.history,
+        ),
         color=env.color or env.color_err,
         # `chatcli chat > file` in a terminal: the prompt must stay out of the file.
         output=None if env.stdout_tty else create_output(stdout=env.stderr),
@@ -138,13 +142,15 @@ def _line(chat: Chat) -> "Line":
 
 def run_prompt(chat: Chat) -> int:
     """Read lines at a prompt until the user leaves; return the exit code."""
-    line = _line(chat)
-    chat.loading.ended = line.invalidate
-    with _orderly_end():
+    with _orderly_end(), silence(chat.env.stdin):
+        line = _line(chat)
+        chat.loading.ended = line.invalidate
         while not chat.leaving:
-            text = _read(chat, line)
-            if text is not None:
-                feed(chat, text)
+            # A Ctrl-C between two prompts is meant for something that has just ended.
+            with suppress(KeyboardInterrupt):
+                text = _read(chat, line)
+                if text is not None:
+                    feed(chat, text)
     return chat.exit_code
 
 

@@ -1,29 +1,27 @@
-"""The keyboard while a reply is being written: nothing is echoed, nothing is lost.
+"""The keyboard while no prompt reads it: nothing is echoed, nothing is lost.
 
 What is typed waits for the next prompt, key by key as it was typed. Ctrl-C and Ctrl-Z still
 make signals. Knows nothing about prompts or replies.
 """
 
 import signal
-import sys
+import termios
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TextIO
 
-if sys.platform != "win32":
-    import termios
-
 
 @contextmanager
-def silence(stdin: TextIO) -> Iterator[None]:
-    """Keep the terminal from echoing keys into the reply; a no-op where stdin is none.
+def silence(stdin: TextIO, *, through_stops: bool = False) -> Iterator[None]:
+    """Keep the terminal from echoing keys; a no-op where stdin is none.
 
     Enter stays a carriage return (no ICRNL), so that the prompt which reads it afterwards
-    can tell it from Ctrl-J.
+    can tell it from Ctrl-J. `through_stops`: a shell sets the terminal up for itself after
+    Ctrl-Z, so it is silenced again when the process goes on.
     """
-    if sys.platform == "win32" or not stdin.isatty():
+    if not stdin.isatty():
         yield
         return
     fd = stdin.fileno()
@@ -32,18 +30,17 @@ def silence(stdin: TextIO) -> Iterator[None]:
     quiet[0] &= ~termios.ICRNL
     quiet[3] &= ~(termios.ECHO | termios.ICANON)
 
-    def apply(_number: int, _frame: FrameType | None) -> None:
+    def apply(_number: int = 0, _frame: FrameType | None = None) -> None:
         termios.tcsetattr(fd, termios.TCSADRAIN, quiet)
 
-    main = threading.current_thread() is threading.main_thread()
-    # Back from Ctrl-Z: the shell has set the terminal up for itself.
-    continued = signal.signal(signal.SIGCONT, apply) if main else None
+    watch = through_stops and threading.current_thread() is threading.main_thread()
+    watched = signal.signal(signal.SIGCONT, apply) if watch else None
     try:
-        termios.tcsetattr(fd, termios.TCSADRAIN, quiet)
+        apply()
         yield
     finally:
-        if main:
-            signal.signal(signal.SIGCONT, continued or signal.SIG_DFL)
+        if watch:
+            signal.signal(signal.SIGCONT, watched or signal.SIG_DFL)
         _restore(fd, before)
 
 

@@ -34,8 +34,8 @@ UP = "\x1b[A"
 TAB = "\t"
 PASTE = "\x1b[200~{}\x1b[201~"
 
-SETTLED_S = 0.1
-"""Longer than the time in which Ctrl-J is taken for an Enter that was typed ahead."""
+SETTLED_S = 0.05
+"""Between groups of keys, so that they are not read as one."""
 
 
 class Desk:
@@ -120,8 +120,10 @@ def test_a_bracketed_paste_is_taken_as_it_is(desk: MakeDesk) -> None:
 def test_typed_ahead_of_the_first_prompt_enter_still_sends(desk: MakeDesk) -> None:
     """The terminal has turned that Enter into a line feed."""
     place = desk()
-    place.keyboard.send_text("early\n")
+    place.keyboard.send_text("early\nlater\n")
     assert place.line.read() == "early"
+    assert place.line.read() == "later"
+    assert place.type("a", CTRL_J, "b", ENTER) == "a\nb"
 
 
 def test_ctrl_c_clears_the_line(desk: MakeDesk) -> None:

@@ -8,7 +8,7 @@ from tests.terminal.conftest import Make
 
 PROMISED = """
     help ? bye exit quit clear new model system set show load list save regen retry undo edit
-    fork continue copy read tokens context stats search tree go
+    fork continue copy read tokens context stats export search tree go
 """
 
 

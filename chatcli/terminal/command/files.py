@@ -1,13 +1,18 @@
 """In and out of the chat: /read, /copy, /export."""
 
+import os
 import re
+from pathlib import Path
 
-from chatcli.core.errors import InputError, UsageError
+from chatcli.core.errors import InputError, StorageError, UsageError
 from chatcli.core.printable import visible_line
+from chatcli.core.session import Session
+from chatcli.sessions.export import as_json, as_markdown
+from chatcli.sessions.export_html import as_html
 from chatcli.terminal.chat import Chat
 from chatcli.terminal.clipboard import copy as to_clipboard
 from chatcli.terminal.command.talk import plural
-from chatcli.terminal.reading import documents, split
+from chatcli.terminal.reading import documents, home_path, split
 from chatcli.terminal.slash import Command
 
 _FENCE = re.compile(
@@ -52,7 +57,47 @@ def copy(chat: Chat, argument: str) -> None:
     chat.note(f"Copied {what} ({plural(len(text), 'character')}) by {how}.")
 
 
+def export(chat: Chat, argument: str) -> None:
+    """Write the chat to a file; its suffix says in which form. An existing file is kept."""
+    session, path = chat.session, chat.conversation.path()
+    if not path:
+        raise UsageError("nothing has been said in this chat yet", "Ask something first")
+    file = home_path(argument.strip("\"'")) if argument else Path(f"{_stem(session)}.md")
+    match file.suffix.lower():
+        case ".md" | ".markdown":
+            text = as_markdown(session, path)
+        case ".json":
+            text = as_json(session, chat.conversation.turns())
+        case ".html" | ".htm":
+            text = as_html(session, path)
+        case _:
+            raise UsageError(
+                f"{visible_line(file.name)} does not say in which form",
+                "End it in .md, .json or .html",
+            )
+    _write_new(file, text)
+    chat.note(f"Written: {visible_line(str(file))} ({plural(len(path), 'turn')})")
+
+
+def _stem(session: Session) -> str:
+    return re.sub(r"[^\w.-]+", "-", session.title.lower()).strip("-.")[:60] or session.id
+
+
+def _write_new(file: Path, text: str) -> None:
+    shown = visible_line(str(file))
+    try:
+        fd = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(fd, "w", encoding="utf-8", errors="replace") as stream:
+            stream.write(text)
+    except FileExistsError as error:
+        raise UsageError(f"{shown} exists already", "Give another name: /export FILE") from error
+    except OSError as error:
+        raise StorageError(f"cannot write {shown}: {error.strerror or error}") from error
+
+
 COMMANDS = (
+    Command("export", "[FILE]", "Write the chat to a file: .md, .json or .html",
+            export, completes="file"),
     Command("read", "PATH... [QUESTION]", "Give files along with this or the next question",
             read, completes="path"),
     Command("copy", "[N] [code]", "Copy the last reply, or its first code block",

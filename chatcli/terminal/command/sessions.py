@@ -46,7 +46,7 @@ def take_up(chat: Chat, session: Session) -> None:
         chat.busy = session
         raise SessionBusy(error.message, "/fork goes on in a copy of it") from error
     chat.documents.clear()
-    chat.loading.start(chat.session.model)
+    chat.preload()
     chat.moved()
     chat.show_last()
 

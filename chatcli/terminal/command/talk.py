@@ -77,7 +77,7 @@ def fork(chat: Chat, argument: str) -> None:
     else:
         source = chat.conversation.fork(_turn(chat, argument))
     chat.moved()
-    chat.loading.start(chat.session.model)
+    chat.preload()
     chat.note(f"This is a copy; the original is {source.id[:8]}.")
     chat.show_last()
 
