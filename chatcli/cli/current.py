@@ -1,15 +1,20 @@
-"""The settings that hold for a command."""
+"""The settings that hold for a command, here and now."""
 
 import os
-from dataclasses import replace
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 
-from chatcli.settings import Settings
+from chatcli.settings import Settings, load_settings
 
 
-def current_settings(*, offline: bool = False) -> Settings:
-    """Return the settings of the environment and the flag."""
-    settings = Settings(model=os.environ.get("CHATCLI_MODEL") or None)
-    forbidden = os.environ.get("CHATCLI_OFFLINE", "").lower() not in ("", "0", "false", "no")
-    hub = os.environ.get("CHATCLI_DOWNLOAD_HUB") or settings.download.hub
-    download = replace(settings.download, offline=offline or forbidden, hub=hub)
-    return replace(settings, download=download)
+def current_settings(flags: Mapping[str, object] | None = None) -> Settings:
+    """Return the settings of files and environment under the flags, by dotted key.
+
+    Raises:
+        ConfigError: a settings file, a variable or a flag is wrong.
+    """
+    cwd: Path | None = None
+    with suppress(OSError):  # the folder may have been removed under the shell
+        cwd = Path.cwd()
+    return load_settings(flags=flags or {}, environ=os.environ, cwd=cwd).settings

@@ -59,6 +59,8 @@ def first_model(
     if offer.better is None:
         return offer.embedded.name
     name = _ask(offer, say, read_line or sys.stdin.readline)
+    from chatcli.settings.write import write_user_value
+
     write_user_value("model", name)
     say(f"{name} is your model from now on: `chatcli config set model NAME` changes it")
     return name
@@ -82,33 +84,3 @@ def _ask(offer: "Offer", say: Say, read_line: Callable[[], str]) -> str:
         if answer in ("2", choices[1].name):
             return choices[1].name
         say(f"Type 1 or 2, not {visible_line(answer)}")
-
-
-def write_user_value(dotted_key: str, value: str) -> None:
-    """Set a top-level key of the user's settings file; the rest of the file stays as it is.
-
-    Raises:
-        StorageError: the file cannot be written.
-    """
-    import json
-    import re
-
-    from chatcli import paths
-    from chatcli.core.errors import StorageError
-
-    path = paths.user_config_file()
-    paths.private_dir(path.parent)
-    line = f"{dotted_key}: {json.dumps(value)}\n"  # a JSON string is a YAML string
-    try:
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        pattern = re.compile(rf"^{re.escape(dotted_key)}[ \t]*:.*\n?", re.MULTILINE)
-        if pattern.search(text):
-            text = pattern.sub(lambda _: line, text, count=1)
-        else:
-            text += ("" if not text or text.endswith("\n") else "\n") + line
-        draft = path.with_name(f"{path.name}.new")
-        draft.write_text(text, encoding="utf-8")
-        draft.chmod(0o600)
-        draft.replace(path)
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error

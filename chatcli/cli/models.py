@@ -31,7 +31,7 @@ def pull(
     from chatcli.cli.current import current_settings
     from chatcli.cli.progress import DownloadDisplay
 
-    settings = current_settings(offline=offline)
+    settings = current_settings({"download.offline": True if offline else None})
     for name in names:
         with DownloadDisplay() as display:
             model = ensure_model(name, settings, say=display.say, progress=display)

@@ -1,20 +1,19 @@
 """From the options to an open app, and to the session that is talked to."""
 
-import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from pathlib import Path
 from typing import TypeAlias
 
 from chatcli.app import App
+from chatcli.cli.current import current_settings
 from chatcli.cli.options import Chosen
 from chatcli.core.errors import SessionNotFound
 from chatcli.core.ports import SessionStore
 from chatcli.core.session import Kind, Session
 from chatcli.orchestrator.conversation import Conversation
-from chatcli.settings import SessionSettings, Settings, load_settings
+from chatcli.settings import SessionSettings, Settings
 
 Factory: TypeAlias = Callable[[Settings], App]
 
@@ -44,15 +43,7 @@ def open_app(chosen: Chosen) -> App:
     Raises:
         ConfigError: a settings file, a variable or an option is wrong.
     """
-    return _factory.get()(settings_for(chosen))
-
-
-def settings_for(chosen: Chosen) -> Settings:
-    """Return the settings that hold with these options."""
-    cwd: Path | None = None
-    with suppress(OSError):  # the folder may have been removed under the shell
-        cwd = Path.cwd()
-    return load_settings(flags=chosen.flags(), environ=os.environ, cwd=cwd).settings
+    return _factory.get()(current_settings(chosen.flags()))
 
 
 def start(app: App, conversation: Conversation, chosen: Chosen, *, kind: Kind) -> None:

@@ -9,9 +9,10 @@ import yaml
 from chatcli import paths
 from chatcli.catalogue.first_run import Machine
 from chatcli.catalogue.index import Installed, record, stamped
-from chatcli.cli.first_run import first_model, ready_model, write_user_value
+from chatcli.cli.first_run import first_model, ready_model
 from chatcli.core.errors import DownloadError, StorageError
 from chatcli.settings import DownloadSettings, Settings
+from chatcli.settings.write import write_user_value
 from tests.gguf.made import small_gguf
 
 GB = 10**9
