@@ -100,24 +100,6 @@ def test_a_named_a_chosen_and_an_installed_model_need_no_first_run() -> None:
     assert ready_model(None, Settings()).name == "b:1b"
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("", 'model: "x"\n'),
-        ("system: hello", 'system: hello\nmodel: "x"\n'),
-        ("model: old  # note\nsystem: hello\n", 'model: "x"\nsystem: hello\n'),
-        ("other:\n  model: kept\n", 'other:\n  model: kept\nmodel: "x"\n'),
-    ],
-)
-def test_a_value_is_set_and_the_rest_stays(before: str, after: str) -> None:
-    """Only the top-level key is touched."""
-    file = paths.user_config_file()
-    file.parent.mkdir(parents=True)
-    file.write_text(before)
-    write_user_value("model", "x")
-    assert file.read_text() == after
-
-
 def test_settings_that_cannot_be_written_are_told() -> None:
     """One line that names the file."""
     paths.user_config_file().mkdir(parents=True)
