@@ -70,7 +70,9 @@ class _BarDisplay:
             # A new task for each stage: the rate of reading is not that of the network.
             if self._task is not None:
                 self._bar.remove_task(self._task)
-            self._task = self._bar.add_task(_WORDS[stage], completed=done_bytes)
+            self._task = self._bar.add_task(
+                _WORDS[stage], completed=done_bytes, total=total_bytes or None
+            )
             self._stage = stage
         self._bar.update(self._task, completed=done_bytes, total=total_bytes or None)
 

@@ -49,6 +49,7 @@ def test_in_a_terminal_there_is_a_bar_with_rate_and_time(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "49.0/98.0 MB" in captured.err
+    assert "/100 bytes" not in captured.err
     assert "downloading" in captured.err
     assert "a line\u241b[2J between" in captured.err
 
