@@ -18,7 +18,22 @@ from .failure import SetupError
 TICK_S = 0.25
 N_COMPLAINT = 6
 N_LAST = 6
-_COMPLAINT = re.compile(r"CMake Error|FAILED:|error:|ERROR:|Killed signal")
+_COMPLAINT = re.compile(r"CMake Error|FAILED:|error:|ERROR:|Error: |Killed signal")
+# What pip wraps around the output of a failed build.
+_NOISE = ("note: This", "hint: See", "╰─>", "│ exit", "[end of output]", "error: subprocess-")
+_OFFLINE = "the package index cannot be reached: check the network, the proxy and pip's settings"
+_REMEDIES = {
+    "No space left on device": "the disk is full: free some space and run the same command again",
+    "DO NOT MATCH THE HASHES": (
+        "a download differs from the lock file: check the package index in use, or its mirror"
+    ),
+    "NewConnectionError": _OFFLINE,
+    "Temporary failure in name resolution": _OFFLINE,
+    "No matching distribution": _OFFLINE,
+    "Killed signal terminated program": (
+        "the compiler ran out of memory: set CMAKE_BUILD_PARALLEL_LEVEL=1 and run it again"
+    ),
+}
 
 
 def clean_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -62,6 +77,7 @@ def run_logged(
             cwd=folder,
         ) as child,
     ):
+        began = log.stat().st_size
         sink.write(f"$ {' '.join(str(part) for part in command)}\n".encode())
         try:
             assert child.stdout is not None
@@ -71,7 +87,7 @@ def run_logged(
             child.terminate()
             raise
     if code != 0:
-        raise SetupError(_explain(failed, log), _remedy(log))
+        raise SetupError(*_explained(failed, log, began))
 
 
 def _pump(
@@ -96,36 +112,23 @@ def _pump(
             on_tick()
 
 
-def _tail(log: Path) -> list[str]:
-    return log.read_text(errors="replace").splitlines()[-200:]
-
-
-def _explain(failed: str, log: Path) -> str:
-    """What failed, with the first complaint of the output and its last lines."""
-    lines = _tail(log)
+def _explained(failed: str, log: Path, began: int) -> tuple[str, str]:
+    """What failed, with the first complaint and the last lines of the output, and what to do."""
+    with log.open("rb") as stream:
+        stream.seek(began)
+        output = stream.read().decode(errors="replace")
+    told = (line.strip() for line in output.splitlines()[1:])
+    lines = [
+        line for line in told if line and not line.startswith((*_NOISE, "\N{MULTIPLICATION SIGN}"))
+    ][-200:]
     at = next((i for i, line in enumerate(lines) if _COMPLAINT.search(line)), len(lines))
-    shown = lines[at : at + N_COMPLAINT] + lines[max(at + N_COMPLAINT, len(lines) - N_LAST) :]
-    text = "\n".join(f"    {line.strip()}" for line in shown if line.strip())
-    return f"{failed}:\n{text}\n  the whole output is in {log}"
+    rest = lines[max(at + N_COMPLAINT, len(lines) - N_LAST) :]
+    shown = "".join(f"    {line}\n" for line in lines[at : at + N_COMPLAINT] + rest)
+    return f"{failed}:\n{shown}  the whole output is in {log}", _remedy("\n".join(lines))
 
 
-def _remedy(log: Path) -> str:
-    text = "\n".join(_tail(log))
-    if "No space left on device" in text:
-        return "the disk is full: free some space and run the same command again"
-    if "DO NOT MATCH THE HASHES" in text:
-        return (
-            "a download differs from the lock file: check the package index in use, or its mirror"
-        )
-    offline = (
-        "NewConnectionError",
-        "Temporary failure in name resolution",
-        "No matching distribution",
-    )
-    if any(sign in text for sign in offline):
-        return (
-            "the package index cannot be reached: check the network, the proxy and pip's settings"
-        )
-    if "Killed signal terminated program" in text:
-        return "the compiler ran out of memory: set CMAKE_BUILD_PARALLEL_LEVEL=1 and run it again"
+def _remedy(text: str) -> str:
+    for sign, remedy in _REMEDIES.items():
+        if sign in text:
+            return remedy
     return "run the same command again; what is done already is kept"
