@@ -89,7 +89,7 @@ class _Fit:
         self, prompt: tuple[int, ...], tokenizer: Tokenizer, markers: tuple[Markers, ...]
     ) -> None:
         self._tokenizer = tokenizer
-        self._tails = _tails(prompt[-40:], tokenizer)
+        self._tails = _tails(prompt[-64:], tokenizer)
         self._markers = markers
 
     def reply(self, slot: Slot, lead: Words, between: str) -> list[Segment]:

@@ -63,8 +63,9 @@ def test_harmony_channels() -> None:
 
 def test_a_header_that_never_ends_is_text() -> None:
     """Nothing is held back for ever."""
-    reply = "<|channel|>" + "x" * 400
-    assert split(list(reply), HARMONY)[1] == reply
+    for reply in ("<|channel|>" + "x" * 400, "<|channel|>" + "x" * 400 + "<|message|>"):
+        assert split(list(reply), HARMONY)[1] == reply
+        assert split([reply], HARMONY)[1] == reply
 
 
 def test_cohere_response_markers_are_dropped() -> None:
