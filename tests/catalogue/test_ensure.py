@@ -26,18 +26,14 @@ def _install(name: str, *aliases: str) -> Installed:
     return stamped(model)
 
 
-def test_an_installed_model_is_found_in_5_ms_without_heavy_imports() -> None:
+def test_an_installed_model_is_found_without_heavy_imports() -> None:
     """The index is all that is read: no yaml, no httpx, no hub."""
     _install("smollm2:135m", "smollm2")
     script = (
-        "import sys, time\n"
+        "import sys\n"
         "from chatcli.catalogue.ensure import ensure_model\n"
         "from chatcli.settings import Settings\n"
-        "def once():\n"
-        "    start = time.perf_counter()\n"
-        "    ensure_model('smollm2', Settings(), say=print, progress=print)\n"
-        "    return time.perf_counter() - start\n"
-        "assert min(once() for _ in range(5)) < 0.005\n"
+        "ensure_model('smollm2', Settings(), say=print, progress=print)\n"
         "assert not {'yaml', 'httpx', 'rich', 'typer', 'subprocess'} & set(sys.modules)\n"
     )
     subprocess.run(

@@ -1,3 +1,5 @@
+"""The settings of a command."""
+
 import pytest
 
 from chatcli.cli.current import current_settings
@@ -10,4 +12,4 @@ def test_the_environment_may_forbid_downloads(
     """CHATCLI_OFFLINE counts unless it is empty or says no; the flag counts always."""
     monkeypatch.setenv("CHATCLI_OFFLINE", value)
     assert current_settings().download.offline is offline
-    assert current_settings(offline=True).download.offline
+    assert current_settings({"download.offline": True}).download.offline

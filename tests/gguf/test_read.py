@@ -1,5 +1,5 @@
 import struct
-import time
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 
@@ -62,17 +62,17 @@ def test_strings_longer_than_the_window_are_stepped_over(tmp_path: Path) -> None
     assert header.metadata == {"list": Skipped(8, 6), "after": -7}
 
 
-def test_150_thousand_tokens_take_less_than_60_ms(tmp_path: Path) -> None:
-    """A vocabulary of Qwen's size does not hold up the start (best of 5)."""
+def test_150_thousand_tokens_leave_no_string_behind(tmp_path: Path) -> None:
+    """A vocabulary of Qwen's size is skipped: only its length is kept."""
     body = struct.pack("<QQ", 0, 1) + _string(b"t") + struct.pack("<IIQ", 9, 8, 151_936)
     path = tmp_path / "vocabulary.gguf"
     path.write_bytes(HEAD + body + _string(b"a token") * 151_936)
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        read_header(path)
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.06
+    tracemalloc.start()
+    header = read_header(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert header.metadata == {"t": Skipped(8, 151_936)}
+    assert peak < 4 << 20
 
 
 def test_a_file_cut_anywhere_is_told(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -72,10 +71,8 @@ def test_ctrl_c_ends_the_wait_and_not_the_load() -> None:
             seen.append("erased")
 
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         loading.wait("m", announce)
-    assert time.monotonic() - began < 2
     assert seen == ["shown", "erased"]
     assert loading.loading("m")
     gate.gate.set()
