@@ -14,6 +14,8 @@ import re
 import sys
 from pathlib import Path
 
+from rich._export_format import CONSOLE_SVG_FORMAT
+from rich.ansi import AnsiDecoder
 from rich.cells import split_graphemes
 from rich.console import Console
 from rich.segment import Segment
@@ -24,30 +26,9 @@ from rich.text import Text
 THEMES: dict[str, TerminalTheme] = {"dark": SVG_EXPORT_THEME, "mono": MONOKAI}
 FONTS = "ui-monospace, Menlo, Consolas, monospace"
 
-# rich's own page, without its web font and without the buttons of a window.
-FORMAT = """\
-<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
-<style>
-.{unique_id}-matrix {{ font-family: FONTS; font-size: {char_height}px; \
-line-height: {line_height}px; font-variant-east-asian: full-width; white-space: pre; }}
-.{unique_id}-title {{ font-size: 18px; font-family: sans-serif; }}
-{styles}
-</style>
-<defs>
-<clipPath id="{unique_id}-clip-terminal">
-<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" />
-</clipPath>
-{lines}
-</defs>
-{chrome}
-<g transform="translate({terminal_x}, {terminal_y})" clip-path="url(#{unique_id}-clip-terminal)">
-{backgrounds}
-<g class="{unique_id}-matrix">
-{matrix}
-</g>
-</g>
-</svg>
-""".replace("FONTS", FONTS)
+# rich's page, with the addresses of its web font taken out.
+FORMAT = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+FORMAT = FORMAT.replace("Fira Code, monospace", FONTS).replace("arial", "sans-serif")
 
 
 def picture(screen: str, *, columns: int, title: str = "", theme: str = "dark") -> str:
@@ -61,8 +42,8 @@ def picture(screen: str, *, columns: int, title: str = "", theme: str = "dark") 
         legacy_windows=False,
         _environ={},
     )
-    for line in screen.rstrip("\n").split("\n"):
-        text = Text.from_ansi(line)
+    # One decoder for all lines: tmux lets an attribute go on over the end of a line.
+    for text in AnsiDecoder().decode(screen.rstrip("\n")):
         console.print(_Cells(text), no_wrap=True, crop=True, overflow="crop")
     svg = console.export_svg(
         title=title, theme=THEMES[theme], code_format=FORMAT, unique_id="chatcli"
@@ -85,17 +66,19 @@ class _Cells:
 
 
 def _by_width(text: str, style: Style | None) -> list[Segment]:
+    """Split at spaces and around wide characters: each part gets its own place."""
     parts: list[Segment] = []
-    run = ""
-    for start, end, cells in split_graphemes(text)[0]:
-        if cells == 1 and end - start == 1:
-            run += text[start:end]
-            continue
-        if run:
-            parts.append(Segment(run, style))
-        parts.append(Segment(text[start:end], style))
-        run = ""
-    return [*parts, Segment(run, style)] if run else parts
+    for run in re.findall(r"\s+|[^\s]+", text):
+        narrow = ""
+        for start, end, cells in split_graphemes(run)[0]:
+            if cells == 1 and end - start == 1:
+                narrow += run[start:end]
+                continue
+            parts += [Segment(narrow, style)] if narrow else []
+            parts.append(Segment(run[start:end], style))
+            narrow = ""
+        parts += [Segment(narrow, style)] if narrow else []
+    return parts
 
 
 def main() -> None:
