@@ -69,7 +69,8 @@ def render(source: str, ink: Ink) -> list[Text]:
         if lines:
             lines.append(Text())
         lines += _block(node, source.split("\n"), ink)
-    return lines
+    # A marker alone can be wider than a very narrow terminal.
+    return [row for line in lines for row in chop(line, ink.width)]
 
 
 def highlight(code: str, language: str, ink: Ink) -> list[Text]:
