@@ -1,0 +1,5 @@
+"""`python -m chatcli`."""
+
+from chatcli.cli.main import main
+
+main()

@@ -1,0 +1,122 @@
+"""How the program ends: an error becomes one line on stderr and an exit code.
+
+0 ok, 1 failure, 2 usage, 3 blocked, 4 cut by a limit, 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP.
+A reader that has gone (`| head -1`) is no failure: it has got what it wanted, so 0.
+"""
+
+import os
+import sys
+from typing import TextIO
+
+from chatcli.core.errors import ChatcliError
+
+OK = 0
+FAILURE = 1
+USAGE = 2
+INTERRUPTED = 130
+PIPE_CLOSED = OK
+
+
+def told(error: Exception, *, debug: bool, command: str = "") -> int:
+    """Say what went wrong in one line on stderr; return the exit code.
+
+    `debug`: the traceback stands above the line. `command` is whose help may help.
+    """
+    from chatcli.core.printable import visible_line
+
+    if debug:
+        import traceback
+
+        traceback.print_exception(error)
+    text, code = _line(error, command)
+    if sys.stderr is not None:
+        _write(sys.stderr, f"chatcli: {visible_line(text)}\n")
+    return code
+
+
+def _line(error: Exception, command: str) -> tuple[str, int]:
+    if isinstance(error, ChatcliError):
+        return str(error), error.exit_code
+    from typer import Abort
+    from typer.exceptions import TyperException
+
+    if isinstance(error, TyperException):
+        return _usage(error, command), error.exit_code
+    if isinstance(error, Abort):
+        return "given up", FAILURE
+    if isinstance(error, OSError):
+        # The disk, the terminal, the reader: the machine's business, not a bug.
+        where = f"{error.filename}: " if isinstance(error.filename, str) else ""
+        return f"{where}{error.strerror or error}", FAILURE
+    if isinstance(error, MemoryError):
+        return "out of memory. Use a smaller model, input or --ctx-size", FAILURE
+    return _unexpected(error), FAILURE
+
+
+def _usage(error: Exception, command: str) -> str:
+    """Return typer's complaint about an option or an argument as one sentence and a remedy."""
+    # NoSuchOption and the like are private classes of typer: only their attributes are known.
+    option = getattr(error, "option_name", None)
+    near = getattr(error, "possibilities", None)
+    text = str(getattr(error, "message", error)).rstrip(".")
+    if option and text.startswith("No such option"):
+        text = f"there is no option {option}"
+        if near:
+            return f"{text}. Did you mean {near[0]}?"
+        if command == "ask":
+            return f"{text}. See `chatcli ask --help`; words that begin with a dash go behind --"
+    elif text.startswith("Got unexpected extra argument"):
+        # The likeliest reason: a question that begins with a command's name.
+        return f"{text[0].lower()}{text[1:]}. If this is a question: chatcli ask ..."
+    else:
+        formatted = str(getattr(error, "format_message", lambda: text)()).rstrip(".")
+        text = f"{formatted[:1].lower()}{formatted[1:]}"
+    return f"{text}. See `chatcli {command} --help`".replace("  ", " ")
+
+
+def _unexpected(error: Exception) -> str:
+    """Keep the traceback of an error that is our fault, and say where."""
+    import traceback
+
+    from chatcli.log import logs_dir, open_log
+
+    kind = type(error).__name__
+    text = f"unexpected {kind}: {error}. This is a bug"
+    file = logs_dir() / "errors.log"
+    before = _size(str(file))
+    open_log("errors").error("%s", "".join(traceback.format_exception(error)))
+    kept = _size(str(file)) != before  # a log that cannot be written is left out silently
+    return f"{text}; the traceback is in {file}" if kept else f"{text}; --debug shows where"
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns  # noqa: PTH116  a missing file is told apart cheaply
+    except OSError:
+        return -1
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(text)
+        stream.flush()
+    except (OSError, ValueError):
+        hush(stream)  # nobody listens; the code still tells
+
+
+def hush(stream: TextIO) -> None:
+    """Make the interpreter's last flush of a stream that is broken silent."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nothing, stream.fileno())
+    except (OSError, ValueError):
+        return  # it has no descriptor: a test's stream in memory
+    finally:
+        os.close(nothing)
+
+
+def all_streams() -> None:
+    """Give the process the standard streams that it was started without (`chatcli >&-`)."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123  lives as long as the process
