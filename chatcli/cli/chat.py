@@ -2,7 +2,7 @@
 
 import sys
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
 
 import typer
 
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 _HINT = '/help lists the commands; """ begins several lines; Ctrl-D leaves.'
 _NOT_KEPT = "This chat is not kept. /help lists the commands; Ctrl-D leaves."
+
+
+@runtime_checkable
+class _LoadsFiles(Protocol):
+    """A source whose models are files, which may have to be downloaded; a scripted one is not."""
+
+    def preload(self, model: str) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,11 +75,19 @@ def run(running: Running) -> int:
 
 def _chat(app: "App", chosen: Chosen) -> int:
     from chatcli.terminal.env import Env
-    from chatcli.terminal.repl import run_lines, run_prompt
 
     terminal = app.settings.terminal
     env = Env.current(terminal.color, terminal.theme)
     talk = _desk(app, chosen, env)
+    try:
+        return _talk(app, talk, chosen)
+    finally:
+        talk.conversation.close()
+
+
+def _talk(app: "App", talk: "Chat", chosen: Chosen) -> int:
+    from chatcli.terminal.repl import run_lines, run_prompt
+
     if not talk.interactive:
         _begin(app, talk, chosen)
         talk.preload()
@@ -127,9 +142,7 @@ def _begin(app: "App", talk: "Chat", chosen: Chosen) -> None:
 
 def _preparation(app: "App") -> "Callable[[str], object]":
     """Return what fetches a model in the foreground, so that no progress runs into a prompt."""
-    from chatcli.app import Engines
-
-    if not isinstance(app.engines, Engines):
+    if not isinstance(app.engines, _LoadsFiles):
         return str
     from chatcli.cli.first_run import ready_model
 

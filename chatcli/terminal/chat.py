@@ -79,7 +79,7 @@ class Chat:
 
     def fail(self, error: ChatcliError) -> None:
         """Write an error to stderr; the exit code remembers it where lines come from a pipe."""
-        self._err(f"error: {error}", _RED)
+        self._err(f"{'error' if self.interactive else 'chatcli'}: {error}", _RED)
         if not self.interactive:
             self.exit_code = self.exit_code or 1
 
