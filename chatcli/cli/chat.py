@@ -2,7 +2,7 @@
 
 import sys
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Protocol, runtime_checkable
 
 import typer
 
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 _HINT = '/help lists the commands; """ begins several lines; Ctrl-D leaves.'
 _NOT_KEPT = "This chat is not kept. /help lists the commands; Ctrl-D leaves."
+
+
+@runtime_checkable
+class _LoadsFiles(Protocol):
+    """A source whose models are files, which may have to be downloaded; a scripted one is not."""
+
+    def preload(self, model: str) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,28 +75,44 @@ def run(running: Running) -> int:
 
 def _chat(app: "App", chosen: Chosen) -> int:
     from chatcli.terminal.env import Env
-    from chatcli.terminal.repl import run_lines, run_prompt
 
     terminal = app.settings.terminal
     env = Env.current(terminal.color, terminal.theme)
-    talk = _opened(app, chosen, env)
-    if not env.stdin_tty:
+    talk = _desk(app, chosen, env)
+    try:
+        return _talk(app, talk, chosen)
+    finally:
+        talk.conversation.close()
+
+
+def _talk(app: "App", talk: "Chat", chosen: Chosen) -> int:
+    from chatcli.terminal.repl import run_lines, run_prompt
+
+    if not talk.interactive:
+        _begin(app, talk, chosen)
         talk.preload()
         return run_lines(talk)
-    _greet(talk, continued=bool(chosen.go_on or chosen.cid))
+    try:
+        _begin(app, talk, chosen)
+    except SessionBusy as error:
+        talk.busy = app.store.resolve(chosen.cid) if chosen.cid else app.store.latest()
+        talk.conversation.start(model=app.default_model(), system=app.settings.system)
+        _greet(talk)
+        talk.fail(SessionBusy(error.message, "This is a new chat; /fork goes on in a copy of it"))
+    else:
+        _greet(talk)
     talk.preload()
     return run_prompt(talk)
 
 
-def _opened(app: "App", chosen: Chosen, env: "Env") -> "Chat":
+def _desk(app: "App", chosen: Chosen, env: "Env") -> "Chat":
     from chatcli.cli.completion import model_names
-    from chatcli.cli.open import start
     from chatcli.terminal.chat import Chat
     from chatcli.terminal.loading import Loading
 
     conversation = app.conversation()
     conversation.style = replace(conversation.style, stop=tuple(chosen.stop or ()))
-    talk = Chat(
+    return Chat(
         conversation=conversation,
         store=app.store,
         loading=Loading(app.engines),
@@ -101,33 +124,36 @@ def _opened(app: "App", chosen: Chosen, env: "Env") -> "Chat":
         usage=chosen.usage,
         kept=app.settings.sessions.log,
     )
+
+
+def _begin(app: "App", talk: "Chat", chosen: Chosen) -> None:
+    """Begin a new session, or take up the one asked for.
+
+    Raises:
+        SessionBusy: another process talks to it.
+    """
+    from chatcli.cli.open import start
+
     try:
-        start(app, conversation, chosen, kind="chat")
+        start(app, talk.conversation, chosen, kind="chat")
     except SessionBusy as error:
-        if not talk.interactive:
-            raise SessionBusy(error.message, "Add --fork to go on in a copy of it") from error
-        talk.busy = app.store.resolve(chosen.cid) if chosen.cid else app.store.latest()
-        conversation.start(model=app.default_model(), system=app.settings.system)
-        talk.fail(SessionBusy(error.message, "This is a new chat; /fork goes on in a copy of it"))
-    return talk
+        raise SessionBusy(error.message, "Add --fork to go on in a copy of it") from error
 
 
 def _preparation(app: "App") -> "Callable[[str], object]":
     """Return what fetches a model in the foreground, so that no progress runs into a prompt."""
-    from chatcli.app import Engines
-
-    if not isinstance(app.engines, Engines):
+    if not isinstance(app.engines, _LoadsFiles):
         return str
     from chatcli.cli.first_run import ready_model
 
     return lambda name: ready_model(name, app.settings)
 
 
-def _greet(talk: "Chat", *, continued: bool) -> None:
+def _greet(talk: "Chat") -> None:
     """Say which model this is and how to find out more; or where a continued chat stands."""
     from chatcli.core.printable import visible_line
 
-    if continued and talk.conversation.path():
+    if talk.conversation.path():
         talk.moved()
         talk.show_last()
         return

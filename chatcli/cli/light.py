@@ -7,25 +7,43 @@ text stays text and an option that was not given is left alone; only a value of 
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import typer
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
-from chatcli.cli.options import PAIR
+PAIR = "KEY VALUE"
+"""The metavar that makes an option take two words; typer has no type for that, repeated."""
+
+_Param = TypeVar("_Param")
 
 
-def lighten(command: object) -> None:
+class _Command(Protocol):
+    """What typer's commands and groups have in common; their own base class is private."""
+
+    params: list[Any]
+
+    def get_help_option(self, ctx: Any) -> Any: ...  # as the class says
+
+
+def lighten(command: _Command) -> None:
     """Make the parameters of a command, and of all below it, cheap to read."""
-    for param in getattr(command, "params", ()):
-        if isinstance(param, TyperArgument | TyperOption):
-            if param.metavar == PAIR:
-                param.nargs = 2
-            # An attribute of the object, found before the method of its class.
-            vars(param)["process_value"] = _process(param)
+    for param in command.params:
+        _lighten(param)
+    usual = command.get_help_option
+    # An attribute of the object, found before the method of its class.
+    vars(command)["get_help_option"] = lambda context: _lighten(usual(context))
     if isinstance(command, TyperGroup):
         for below in command.commands.values():
             lighten(below)
+
+
+def _lighten(param: _Param) -> _Param:
+    if isinstance(param, TyperArgument | TyperOption) and "process_value" not in vars(param):
+        if param.metavar == PAIR:
+            param.nargs = 2
+        vars(param)["process_value"] = _process(param)
+    return param
 
 
 def _process(param: TyperArgument | TyperOption) -> Callable[[typer.Context, Any], Any]:
@@ -33,13 +51,13 @@ def _process(param: TyperArgument | TyperOption) -> Callable[[typer.Context, Any
     several = param.multiple or param.nargs == -1
     annotation = param.type_descriptor.annotation
 
-    def process(ctx: typer.Context, value: Any) -> Any:
+    def process(context: typer.Context, value: Any) -> Any:
         if value is None and several:
             value = ()
         absent = value is None or value == ()
-        textual = annotation in (str, list[str]) or type(value) is annotation
+        textual = annotation in {str, list[str]} or type(value) is annotation
         if not (absent or textual) or (absent and param.required):
-            return usual(ctx, value)
-        return param.callback(ctx, param, value) if param.callback is not None else value
+            return usual(context, value)
+        return value if param.callback is None else param.callback(context, param, value)
 
     return process

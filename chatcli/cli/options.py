@@ -14,14 +14,12 @@ from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 import typer
 
 from chatcli.cli.completion import model_names, option_keys, session_ids, words
+from chatcli.cli.light import PAIR
 from chatcli.core.errors import UsageError
 from chatcli.core.nearest import nearest
 from chatcli.core.printable import visible_line
 
 T = TypeVar("T")
-
-PAIR = "KEY VALUE"
-"""The metavar of an option that takes two words (`chatcli.cli.light` reads it)."""
 
 _SAMPLING = "sampling."
 

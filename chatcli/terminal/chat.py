@@ -4,6 +4,7 @@ Slash commands (`chatcli.terminal.slash`) change it; the loops (`chatcli.termina
 it. It knows nothing about how a line is typed.
 """
 
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -78,12 +79,14 @@ class Chat:
 
     def fail(self, error: ChatcliError) -> None:
         """Write an error to stderr; the exit code remembers it where lines come from a pipe."""
-        self._err(f"error: {error}", _RED)
+        self._err(f"{'error' if self.interactive else 'chatcli'}: {error}", _RED)
         if not self.interactive:
             self.exit_code = self.exit_code or 1
 
     def _err(self, text: str, style: str) -> None:
         text = visible(text)
+        if self.env.stderr_tty:
+            text = _wrapped(text, self.env.width)
         styled = f"{style}{text}{RESET}" if self.env.color_err else text
         self.env.stderr.write(f"{styled}\n")
         self.env.stderr.flush()
@@ -228,6 +231,20 @@ class Chat:
             self.note("\n".join(f"> {line}" for line in question(path[-1]).splitlines()))
             show(replay(path[-1]), self.env, replace(self.look, progress=False))
             self.gap()
+
+
+def _wrapped(text: str, width: int) -> str:
+    """Break long lines between words; a long word (a path) is left whole for copying."""
+    return "\n".join(
+        textwrap.fill(
+            line,
+            max(20, width),
+            replace_whitespace=False,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in text.split("\n")
+    )
 
 
 def question(turn: Turn) -> str:

@@ -70,7 +70,7 @@ def test_an_error_is_told_and_the_rest_is_done(table: Make) -> None:
     code, out, err = _run(table(interactive=False, engine=engine), f"{'w ' * 30}\n/nope\nok\n")
     assert code == 1
     assert out == "You said: ok\n"
-    assert err.count("error: ") == 2
+    assert err.count("chatcli: ") == 2
 
 
 def test_a_model_that_cannot_be_loaded_fails_each_message(table: Make) -> None:

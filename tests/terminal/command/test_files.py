@@ -1,6 +1,9 @@
 """In and out of the chat: /read and /copy."""
 
+import stat
 from pathlib import Path
+
+import pytest
 
 from chatcli.core.message import Document
 from chatcli.testing import ScriptedEngine
@@ -69,6 +72,39 @@ def test_copy_takes_the_reply_or_its_code(table: Make, tmp_path: Path) -> None:
     chat("another")
     assert "the reply has no code block" in chat.err("/copy code")
     assert "/copy wants one turn" in chat.err("/copy 1 2")
+
+
+@pytest.mark.parametrize("name", ["chat.md", "chat.json", "chat.html", "My Chat.MD"])
+def test_export_writes_by_the_suffix(name: str, table: Make, tmp_path: Path) -> None:
+    """A private file; the form is told by its suffix."""
+    chat = table([["the answer"]])
+    chat("the question")
+    assert f"Written: {name} (1 turn)" in chat.err(f"/export {name}")
+    text = (tmp_path / name).read_text()
+    assert "the question" in text
+    assert "the answer" in text
+    assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+
+
+def test_export_names_the_file_by_the_title(table: Make, tmp_path: Path) -> None:
+    """Whatever stands in the title, it is a plain name in this folder."""
+    chat = table()
+    chat("hello")
+    chat("/save ../My: chat/1 ")
+    assert "Written: my-chat-1.md" in chat.err("/export")
+    assert (tmp_path / "my-chat-1.md").exists()
+
+
+def test_export_says_what_is_wrong(table: Make, tmp_path: Path) -> None:
+    """Nothing to write, a form that is not known, a file that exists, a folder that does not."""
+    chat = table()
+    assert "nothing has been said" in chat.err("/export a.md")
+    chat("hello")
+    assert "End it in .md, .json or .html" in chat.err("/export a.txt")
+    (tmp_path / "a.md").write_text("mine")
+    assert "a.md exists already" in chat.err("/export a.md")
+    assert (tmp_path / "a.md").read_text() == "mine"
+    assert "cannot write no/a.md: No such file" in chat.err("/export no/a.md")
 
 
 def test_copy_without_any_clipboard_says_so(table: Make) -> None:
