@@ -110,6 +110,11 @@ class LlamaEngine:
         return self._cells.size
 
     @property
+    def opened(self) -> Opened:
+        """The model and its memory, for measurements beside the engine."""
+        return self._opened
+
+    @property
     def gpu_layers(self) -> int:
         """Layers on the GPU; -1: all."""
         return self._opened.gpu_layers
