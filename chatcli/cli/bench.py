@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from chatcli.cli.options import Chosen, _models, _option, takes
+from chatcli.cli.completion import model_names
+from chatcli.cli.options import _option, takes
 from chatcli.core.errors import InputError, StorageError, UsageError
 from chatcli.core.printable import visible_line
 from chatcli.settings import Settings
@@ -37,7 +38,7 @@ class Benched:
     ] = None
     models: Annotated[
         list[str] | None,
-        _option("-m", "--model", text="Model to measure (repeatable).", autocompletion=_models),
+        _option("-m", "--model", text="Model to measure (repeatable).", autocompletion=model_names),
     ] = None
     pairs: Annotated[
         int | None, _option("--pairs", text="Measurements of each side (default: 7).")
@@ -68,7 +69,7 @@ def run(benched: Benched) -> int:
     from chatcli.bench.machine import this_machine
     from chatcli.bench.report import Report, markdown, to_json
     from chatcli.bench.subject import QUICK, Effort
-    from chatcli.cli.open import settings_for
+    from chatcli.cli.current import current_settings
 
     if benched.pairs is not None and benched.pairs < 1:
         raise UsageError("--pairs must be at least 1")
@@ -77,7 +78,7 @@ def run(benched: Benched) -> int:
     effort = QUICK if benched.quick else Effort()
     if benched.pairs is not None:
         effort = replace(effort, pairs=benched.pairs)
-    settings = settings_for(Chosen(threads=benched.threads))
+    settings = current_settings({"engine.threads": benched.threads})
     files = _files(benched, settings) if any(cases.CASES[n].needs_model for n in names) else []
     machine = this_machine()
     results = tuple(cases.run(names, files, settings, effort, _say))

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 AppFactory: TypeAlias = "Callable[[Settings], App] | None"
 """Makes the program's objects; None: the real ones."""
 
-UNMERGED: frozenset[str] = frozenset({"bench", "doctor"})
-"""Modules of commands that are not here yet; their commands are left out."""
-
-_TABLE = {
+COMMANDS: Mapping[str, tuple[str, str]] = {
     "chat": ("chat", "Chat in the terminal; without a terminal each line is a message."),
     "run": ("chat", "The same as chat -m MODEL, or ask -m MODEL with a question."),
     "ask": ("ask", "Ask one question; stdin, if piped, goes before it."),
@@ -40,9 +37,6 @@ _TABLE = {
     "config": ("config", "Show and change settings."),
     "doctor": ("doctor", "Check library, devices, paths and models."),
     "bench": ("bench", "Measure this machine: cold start, prefill, decode."),
-}
-COMMANDS: Mapping[str, tuple[str, str]] = {
-    name: entry for name, entry in _TABLE.items() if entry[0] not in UNMERGED
 }
 """Each command: the module in `chatcli.cli` that registers it, and its line in the help.
 

@@ -14,9 +14,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatcli.core.errors import LoadError
+
+if TYPE_CHECKING:
+    import llama_cpp.llama_cpp  # noqa: F401  # what `library` loads; import-linter must see it
 
 SPIN_ROUNDS = "1000"
 """Rounds that an idle OpenMP thread spins before it sleeps (DECISIONS.md has the figures)."""
