@@ -151,11 +151,11 @@ def _preparation(app: "App") -> "Callable[[str], object]":
 
 def _greet(talk: "Chat") -> None:
     """Say which model this is and how to find out more; or where a continued chat stands."""
-    from chatcli.core.printable import visible_line
+    from chatcli.core.printable import model_label
 
     if talk.conversation.path():
         talk.moved()
         talk.show_last()
         return
-    talk.note(visible_line(talk.session.model))
+    talk.note(model_label(talk.session.model))
     talk.note(_HINT if talk.kept else _NOT_KEPT)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from chatcli.core.message import Document, Message
 from chatcli.core.ports import Hit
-from chatcli.core.printable import visible, visible_line
+from chatcli.core.printable import model_label, visible, visible_line
 from chatcli.core.session import Session, Turn
 from chatcli.sessions.export import facts
 from chatcli.sessions.titles import clipped, padded
@@ -24,7 +24,7 @@ def when(at: float) -> str:
 
 def table(sessions: Sequence[Session], width: int) -> list[str]:
     """Return aligned lines: id, time, model, title; `width` 0 cuts nothing."""
-    models = [clipped(visible_line(session.model), 24) for session in sessions]
+    models = [clipped(model_label(session.model), 24) for session in sessions]
     column = max(map(len, models), default=0)
     lines = []
     for session, model in zip(sessions, models, strict=True):

@@ -29,3 +29,9 @@ def visible(text: str) -> str:
 def visible_line(text: str) -> str:
     """Return `text` as one safe line: line feeds and tabs become spaces."""
     return visible(" ".join(text.split()))
+
+
+def model_label(model: str) -> str:
+    """Return a model's name as it is shown: of a path, the file's name alone."""
+    name = visible_line(model)
+    return name.rpartition("/")[2] if name.endswith(".gguf") else name

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from chatcli.core.message import Document, Message
-from chatcli.core.printable import visible, visible_line
+from chatcli.core.printable import model_label, visible, visible_line
 from chatcli.core.session import Session, Turn
 from chatcli.sessions import codec
 from chatcli.sessions.tree import ending
@@ -48,7 +48,7 @@ def when(at: float) -> str:
 
 def facts(turn: Turn) -> str:
     """Return the line below a reply: model, tokens, and how it ended unless by itself."""
-    parts = [visible_line(turn.route.model)]
+    parts = [model_label(turn.route.model)]
     if turn.usage.completion:
         parts.append(f"{turn.usage.prompt} + {turn.usage.completion} tokens")
     if ended := ending(turn):
@@ -62,7 +62,7 @@ def facts(turn: Turn) -> str:
 def as_markdown(session: Session, path: Sequence[Turn]) -> str:
     """Return the turns of `path` as Markdown."""
     title = visible_line(session.title) or "Untitled chat"
-    made = f"{visible_line(session.id)} \u00b7 {visible_line(session.model)}"
+    made = f"{visible_line(session.id)} \u00b7 {model_label(session.model)}"
     blocks = [f"# {title}", f"*{made} \u00b7 {when(session.clock)}*"]
     if session.system:
         blocks += ["## System", visible(session.system)]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from chatcli.core.message import Document, Message
-from chatcli.core.printable import visible, visible_line
+from chatcli.core.printable import model_label, visible, visible_line
 from chatcli.core.session import Session, Turn
 from chatcli.sessions.export import facts, when
 
@@ -38,7 +38,7 @@ _FENCE = re.compile(
 def as_html(session: Session, path: Sequence[Turn]) -> str:
     """Return the turns of `path` as a page."""
     title = escape(visible_line(session.title) or "Untitled chat")
-    made = f"{visible_line(session.id)} \u00b7 {visible_line(session.model)}"
+    made = f"{visible_line(session.id)} \u00b7 {model_label(session.model)}"
     lines = [
         "<!doctype html>",
         '<html lang="en">',

@@ -14,7 +14,7 @@ from chatcli.core.errors import ChatcliError
 from chatcli.core.event import Delta, Event, Finished
 from chatcli.core.message import Document, Message, Part, Text
 from chatcli.core.ports import Measure, SessionStore
-from chatcli.core.printable import visible, visible_line
+from chatcli.core.printable import model_label, visible, visible_line
 from chatcli.core.session import FinishReason, Session, Turn
 from chatcli.orchestrator.conversation import Conversation
 from chatcli.settings import Settings
@@ -153,7 +153,7 @@ class Chat:
     @contextmanager
     def _loading_line(self, model: str) -> Iterator[None]:
         margin = Margin(self.env, self.look)
-        margin.passing(f"loading {visible_line(model)} ...")
+        margin.passing(f"loading {model_label(model)} ...")
         try:
             yield
         finally:
@@ -226,7 +226,7 @@ class Chat:
         path = self.conversation.path()
         title = visible_line(self.session.title) or "untitled"
         turns = f"{len(path)} turn{'' if len(path) == 1 else 's'}"
-        self.note(f"{title} · {turns} · {visible_line(self.session.model)} · {self.session.id[:8]}")
+        self.note(f"{title} · {turns} · {model_label(self.session.model)} · {self.session.id[:8]}")
         if path:
             self.note("\n".join(f"> {line}" for line in question(path[-1]).splitlines()))
             show(replay(path[-1]), self.env, replace(self.look, progress=False))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from chatcli.core.ports import Measure
-from chatcli.core.printable import visible_line
+from chatcli.core.printable import model_label, visible_line
 from chatcli.core.session import Turn
 from chatcli.sessions.titles import cells, clipped
 from chatcli.terminal.stats import percent
@@ -29,7 +29,7 @@ class Status:
 
 def _parts(status: Status) -> list[str]:
     """Return the parts, the most needed first."""
-    parts = [visible_line(status.model)]
+    parts = [model_label(status.model)]
     if status.state:
         parts[0] += f" ({status.state})"
     if status.editing:

@@ -1,6 +1,6 @@
 """What a turn cost, in one line: for --usage and the status line."""
 
-from chatcli.core.printable import visible_line
+from chatcli.core.printable import model_label
 from chatcli.core.session import FinishReason, Turn
 from chatcli.core.usage import Usage
 
@@ -25,7 +25,7 @@ def usage_line(turn: Turn, model: str) -> str:
     usage = turn.usage
     disk = f" + {usage.reused_disk:,} from disk" if usage.reused_disk else ""
     parts = [
-        visible_line(model),
+        model_label(model),
         f"prompt {usage.evaluated:,} new + {usage.reused_memory:,} reused{disk}",
         f"reply {usage.completion:,}",
         f"{usage.tokens_per_s:.1f} tokens/s" if usage.tokens_per_s else "",

@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatcli.core.printable import visible, visible_line
+from chatcli.core.printable import model_label, visible, visible_line
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=())))
@@ -29,3 +29,10 @@ def test_ordinary_text_is_unchanged() -> None:
     """Emoji with joiners, CJK and right-to-left text stay as they are."""
     text = "naïve 👩‍👩‍👧 漢字 שלום\n"
     assert visible(text) == text
+
+
+def test_a_model_is_shown_by_its_files_name() -> None:
+    """A path would fill the line; a catalogue name or a hub reference stays whole."""
+    assert model_label("/home/me/models/Tiny-Q4.gguf") == "Tiny-Q4.gguf"
+    assert model_label("hf.co/user/repo:Q4") == "hf.co/user/repo:Q4"
+    assert model_label("qwen3:4b") == "qwen3:4b"

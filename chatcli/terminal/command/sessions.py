@@ -3,7 +3,7 @@
 import time
 
 from chatcli.core.errors import SessionBusy, UsageError
-from chatcli.core.printable import visible_line
+from chatcli.core.printable import model_label, visible_line
 from chatcli.core.session import Session
 from chatcli.sessions.titles import padded
 from chatcli.terminal.chat import Chat
@@ -62,7 +62,8 @@ def _row(session: Session, now: float, here: bool) -> str:
     mark = "*" if here else " "
     title = brief(session.title) or "untitled"
     age = _age(max(0.0, now - session.updated_at))
-    return f"{mark} {session.id[:8]:<8}  {age:>11}  {padded(brief(session.model, 24), 24)}  {title}"
+    model = padded(brief(model_label(session.model), 24), 24)
+    return f"{mark} {session.id[:8]:<8}  {age:>11}  {model}  {title}"
 
 
 def list_(chat: Chat, argument: str) -> None:
