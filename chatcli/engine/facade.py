@@ -168,7 +168,9 @@ class LlamaEngine:
             if cancel:
                 turn.progress.finish = "cancelled"
             else:
-                yield from self._speak(turn, cancel)
+                yield from stream(
+                    self._cells, turn.drawer, turn.reply, turn.limits, cancel, turn.progress
+                )
         finally:
             turn.drawer.close()
         yield self._finished(prompt, turn)
@@ -221,14 +223,6 @@ class LlamaEngine:
             THOUGHT_TOKENS if self._template.markers and not prompt.constraint else REPLY_TOKENS
         )
         return max(1, min(room, asked or default))
-
-    def _speak(self, turn: "_Running", cancel: Cancel) -> Iterator[EngineEvent]:
-        yield from stream(self._cells, turn.drawer, turn.reply, turn.limits, cancel, turn.progress)
-        if turn.progress.finish == "loop":
-            yield Notice("Stopped: the reply was repeating itself")
-        elif turn.progress.finish == "length":
-            n = turn.progress.drawn
-            yield Notice(f"Stopped at the limit of {n:,} tokens (--max-tokens; /continue goes on)")
 
     def _finished(self, prompt: Prompt, turn: "_Running") -> Generated:
         now = time.perf_counter()
