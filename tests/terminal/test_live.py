@@ -36,6 +36,18 @@ def test_the_screen_is_what_was_asked_for(steps: list[tuple[list[str], list[str]
         assert live.idle is not bool(stays_open)
 
 
+def test_the_cursor_stands_at_the_end_of_the_last_open_row() -> None:
+    """Also where the open rows became fewer: remarks and echoes must not land inside them."""
+    env = memory_env(tty=True, size=(10, 8))
+    live = Live(env)
+    live.update([], rows("one", "two", "three"))
+    live.update([], rows("one", "two"))
+    screen = Screen(10, 8)
+    screen.feed(out(env))
+    assert screen.lines == ["one", "two"]
+    assert (screen.screen.cursor.y, screen.screen.cursor.x) == (1, 3)
+
+
 def test_what_stays_the_same_is_not_written_again() -> None:
     """Rows that were open and are committed as they stand cost nothing but a line feed."""
     env = memory_env(tty=True, size=(10, 8))
