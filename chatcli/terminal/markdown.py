@@ -24,7 +24,7 @@ from chatcli.terminal.table import layout
 from chatcli.terminal.theme import STYLES, SYNTAX, ThemeName
 from chatcli.terminal.wrap import chop, wrap
 
-_MIN_WIDTH = 16
+_MIN_WIDTH = 12
 """Below this, containers no longer indent what is in them."""
 _RULE_WIDTH = 40
 

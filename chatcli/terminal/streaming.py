@@ -26,6 +26,8 @@ _REFRESH_S = 0.05
 _COST = 20
 """A refresh may not come before this many times what the last one took."""
 _SLOWEST_S = 0.5
+_LEAST_OPEN = 5
+"""Rows that a block may always keep open, however low the terminal is."""
 
 # A line of which only marks are there yet: the next character decides what it is (a rule, an
 # underline that makes a heading, a list, a fence), so it is not shown as something else first.
@@ -152,8 +154,11 @@ class MarkdownPainter:
         return rows
 
     def _open_block(self) -> tuple[list[Row], list[Row]]:
-        """Draw the open block; where it outgrows the screen, commit its top."""
-        ink, room = self._ink, self._live.room
+        """Draw the open block; where it outgrows half of the screen, commit its top.
+
+        Half, so that a terminal made smaller can still hold what is to be drawn again.
+        """
+        ink, room = self._ink, max(_LEAST_OPEN, self._live.room // 2)
         committed: list[Row] = []
         lines = render(presentable(self._splitter.open), ink)
         if len(lines) >= max(room, self._shed_at) and self._env.cursor:

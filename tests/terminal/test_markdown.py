@@ -3,11 +3,8 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.text import Text
 
 from chatcli.terminal.markdown import Ink, highlight, language_of, render
-from chatcli.terminal.table import layout
-from chatcli.terminal.wrap import chop, wrap
 
 
 def plain(source: str, width: int = 60, *, color: bool = True) -> list[str]:
@@ -86,75 +83,6 @@ def test_language_names() -> None:
     """The first word of an info string names the language."""
     infos = ["python title=x", "{.sh}", "c++", "", "js{1,3}"]
     assert [language_of(info) for info in infos] == ["python", "sh", "c++", "", "js"]
-
-
-def test_a_table_in_columns() -> None:
-    """Cells are aligned as the delimiter row says; surplus cells are kept."""
-    source = "| a | num | mid |\n|:--|--:|:-:|\n| x | 1 | m |\n| long cell | 1,000 | y | more |"
-    assert plain(source) == [
-        "a            num  mid",
-        "─────────  ─────  ───  ────",
-        "x              1   m",
-        "long cell  1,000   y   more",
-    ]
-
-
-def test_a_table_is_wrapped_then_told_as_records() -> None:
-    """At 40 columns cells wrap; where words no longer fit beside each other, rows are listed."""
-    source = (
-        "| name | what it is |\n|---|---|\n| first | some words that must be wrapped |\n| b | c |"
-    )
-    assert plain(source, 24) == [
-        "name   what it is",
-        "─────  ─────────────────",
-        "first  some words that",
-        "       must be wrapped",
-        "",
-        "b      c",
-    ]
-    assert plain(source, 10) == [
-        "name:", "first", "what it", "is: some", "words that", "must be", "wrapped", "",
-        "name: b", "what it", "is: c",
-    ]  # fmt: skip
-    assert plain("| longheader | otherheader |\n|---|---|", 12) == ["longheader", "otherheader"]
-
-
-def test_wide_characters_in_a_table() -> None:
-    """Chinese and emoji take two columns each."""
-    source = "| 名 | x |\n|---|---|\n| 日本語 | 1 |\n| 👩‍👩‍👧 | 2 |"
-    assert plain(source) == ["名      x", "──────  ───", "日本語  1", "👩‍👩‍👧      2"]
-
-
-def test_an_empty_row_is_no_crash() -> None:
-    """A table of empty cells is drawn."""
-    assert layout([[Text(), Text()]], ["", ""], 20, Ink(20).style("rule"))[0].plain == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "width", "lines"),
-    [
-        ("one two three", 7, ["one two", "three"]),
-        ("abcdefghij k", 4, ["abcd", "efgh", "ij k"]),
-        ("これは、長い。", 6, ["これ", "は、長", "い。"]),
-        ("「漢字」かな", 6, ["「漢", "字」か", "な"]),
-        ("ab 日本語", 6, ["ab 日", "本語"]),
-        ("👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧", 4, ["👩‍👩‍👧👩‍👩‍👧", "👩‍👩‍👧"]),
-        ("e\u0301e\u0301e\u0301", 2, ["e\u0301e\u0301", "e\u0301"]),
-        ("  two  spaces", 8, ["  two", "spaces"]),
-        ("a\n\nb", 5, ["a", "", "b"]),
-        ("", 5, [""]),
-        ("日本", 1, ["日", "本"]),
-    ],
-)
-def test_wrap(text: str, width: int, lines: list[str]) -> None:
-    """Lines break at spaces and between wide characters, never inside a cluster."""
-    assert [line.plain for line in wrap(Text(text), width)] == lines
-
-
-def test_chop_keeps_every_space() -> None:
-    """Code is cut at the edge; nothing of it is dropped, tabs become spaces."""
-    lines = [line.plain for line in chop(Text("a   b\tcd"), 3)]
-    assert lines == ["a  ", " b ", "  c", "d"]
 
 
 @settings(deadline=None)

@@ -90,7 +90,7 @@ def _letters(text: str) -> str:
     return re.sub(r"[\W_]+", "", text)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(TEXTS, st.integers(5, 60), st.integers(20, 90), st.integers(4, 30))
 def test_everything_said_stands_in_the_scrollback(
     text: str, cut: int, columns: int, lines: int
@@ -109,7 +109,7 @@ def test_everything_said_stands_in_the_scrollback(
         assert shown == said
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(TEXTS, st.integers(5, 60), st.integers(20, 90), st.integers(4, 30))
 def test_streaming_ends_as_if_it_had_come_at_once(
     text: str, cut: int, columns: int, lines: int
