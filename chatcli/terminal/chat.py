@@ -6,7 +6,7 @@ it. It knows nothing about how a line is typed.
 
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from chatcli.core.cancel import Cancel
@@ -61,6 +61,7 @@ class Chat:
     prefill: str = ""
     busy: Session | None = None
     measure: Measure | None = None
+    uncounted: bool = True
     last: Turn | None = None
     leaving: bool = False
     exit_code: int = 0
@@ -208,8 +209,12 @@ class Chat:
 
     def remeasure(self) -> None:
         """Count the tokens of the chat again, if that needs no waiting."""
-        ready = self.loading.ready(self.session.model)
-        self.measure = self.conversation.measure() if ready else None
+        self.measure = None
+        self.uncounted = not self.loading.ready(self.session.model)
+        if not self.uncounted:
+            # Whatever is wrong with the model is told when it is asked, not by a count.
+            with suppress(ChatcliError):
+                self.measure = self.conversation.measure()
 
     # -- moving ----------------------------------------------------------------------
 
