@@ -23,7 +23,6 @@ from chatcli.terminal.interrupt import stop_on_signals
 from chatcli.terminal.loading import Loading
 from chatcli.terminal.painter import Margin
 from chatcli.terminal.render import Look, show
-from chatcli.terminal.silence import silence
 from chatcli.terminal.theme import DIM, RESET
 from chatcli.terminal.usage import usage_line
 
@@ -138,8 +137,7 @@ class Chat:
         """Wait for any model. Raises as `ready` does."""
         if not self.loading.ready(model) and not self.loading.loading(model):
             self.prepare(model)
-        with silence(self.env.stdin, through_stops=True):
-            self.loading.wait(model, lambda: self._loading_line(model))
+        self.loading.wait(model, lambda: self._loading_line(model))
 
     def preload(self) -> None:
         """Begin to load the chat's model; an error is told, and met again at the first use."""
@@ -176,7 +174,7 @@ class Chat:
             return None
         cancel = Cancel()
         events = start(cancel)
-        with silence(self.env.stdin, through_stops=True), stop_on_signals(cancel) as stop:
+        with stop_on_signals(cancel) as stop:
             try:
                 turn: Turn | None = show(events, self.env, self.look)
             except (KeyboardInterrupt, OSError) as error:
