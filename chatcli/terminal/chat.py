@@ -6,7 +6,7 @@ it. It knows nothing about how a line is typed.
 
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from chatcli.core.cancel import Cancel
@@ -23,7 +23,6 @@ from chatcli.terminal.interrupt import stop_on_signals
 from chatcli.terminal.loading import Loading
 from chatcli.terminal.painter import Margin
 from chatcli.terminal.render import Look, show
-from chatcli.terminal.silence import silence
 from chatcli.terminal.theme import DIM, RESET
 from chatcli.terminal.usage import usage_line
 
@@ -61,6 +60,7 @@ class Chat:
     prefill: str = ""
     busy: Session | None = None
     measure: Measure | None = None
+    uncounted: bool = True
     last: Turn | None = None
     leaving: bool = False
     exit_code: int = 0
@@ -137,8 +137,7 @@ class Chat:
         """Wait for any model. Raises as `ready` does."""
         if not self.loading.ready(model) and not self.loading.loading(model):
             self.prepare(model)
-        with silence(self.env.stdin, through_stops=True):
-            self.loading.wait(model, lambda: self._loading_line(model))
+        self.loading.wait(model, lambda: self._loading_line(model))
 
     def preload(self) -> None:
         """Begin to load the chat's model; an error is told, and met again at the first use."""
@@ -175,7 +174,7 @@ class Chat:
             return None
         cancel = Cancel()
         events = start(cancel)
-        with silence(self.env.stdin, through_stops=True), stop_on_signals(cancel) as stop:
+        with stop_on_signals(cancel) as stop:
             try:
                 turn: Turn | None = show(events, self.env, self.look)
             except (KeyboardInterrupt, OSError) as error:
@@ -208,8 +207,12 @@ class Chat:
 
     def remeasure(self) -> None:
         """Count the tokens of the chat again, if that needs no waiting."""
-        ready = self.loading.ready(self.session.model)
-        self.measure = self.conversation.measure() if ready else None
+        self.measure = None
+        self.uncounted = not self.loading.ready(self.session.model)
+        if not self.uncounted:
+            # Whatever is wrong with the model is told when it is asked, not by a count.
+            with suppress(ChatcliError):
+                self.measure = self.conversation.measure()
 
     # -- moving ----------------------------------------------------------------------
 

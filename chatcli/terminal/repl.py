@@ -77,7 +77,7 @@ def _status(chat: Chat) -> Status:
     state = "loading" if chat.loading.loading(model) else ""
     if chat.loading.error(model) is not None:
         state = "cannot be loaded"
-    if chat.measure is None and chat.last is not None:
+    if chat.uncounted and chat.last is not None:
         chat.remeasure()  # the model has come since
     return Status(
         model=model,

@@ -74,6 +74,7 @@ class Terminal:
     @property
     def cursor(self) -> tuple[int, int]:
         """Line and column of the cursor, from 0."""
+        self.read()
         return self.screen.cursor.y, self.screen.cursor.x
 
     def wait(self, what: str | Callable[[], bool], *, gone: bool = False) -> None:

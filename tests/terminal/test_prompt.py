@@ -86,6 +86,13 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeDesk]:
         yield lambda: Desk(keyboard, tmp_path / "state" / "history")
 
 
+def _until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition; a test that waits in vain then fails by what it sees."""
+    until = time.monotonic() + 15
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.01)
+
+
 def editor(tmp_path: Path, body: str) -> str:
     """Return the command line of an editor that runs `body` on the file `path`."""
     script = tmp_path / "editor.py"
@@ -140,8 +147,18 @@ def test_ctrl_c_clears_the_line(desk: MakeDesk) -> None:
 def test_sigint_is_ctrl_c(desk: MakeDesk) -> None:
     """A signal from outside clears the line too."""
     place = desk()
-    threading.Timer(SETTLED_S * 1.5, os.kill, (os.getpid(), signal.SIGINT)).start()
-    assert place.type("wrong", "", "right" + ENTER) == "right"
+    buffer = place.line._session.default_buffer
+
+    def interrupt() -> None:
+        _until(lambda: buffer.text == "wrong")
+        os.kill(os.getpid(), signal.SIGINT)
+        _until(lambda: buffer.text == "")
+        place.keyboard.send_text("right" + ENTER)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    assert place.type("wrong") == "right"
+    thread.join()
 
 
 def test_ctrl_c_gives_up_an_edit(desk: MakeDesk) -> None:
@@ -165,9 +182,17 @@ def test_signals_end_the_prompt_by_its_door(desk: MakeDesk, number: signal.Signa
     """The code is 128 + number, and the handler that was there is put back."""
     before = signal.getsignal(number)
     place = desk()
-    threading.Timer(SETTLED_S, os.kill, (os.getpid(), number)).start()
+    buffer = place.line._session.default_buffer
+
+    def end() -> None:
+        _until(lambda: buffer.text == "unsent")
+        os.kill(os.getpid(), number)
+
+    thread = threading.Thread(target=end)
+    thread.start()
     with pytest.raises(Signalled) as raised:
-        place.line.read()
+        place.type("unsent")
+    thread.join()
     assert raised.value.code == 128 + number
     assert signal.getsignal(number) == before
 
@@ -185,11 +210,7 @@ def test_ctrl_g_opens_the_editor(
 
 
 def _when_back(place: Desk, word: str) -> None:
-    until = time.monotonic() + 10
-    while word not in place.line._session.default_buffer.text.upper():
-        if time.monotonic() > until:
-            break
-        time.sleep(0.02)
+    _until(lambda: word in place.line._session.default_buffer.text.upper())
     place.keyboard.send_text(ENTER)
 
 
@@ -202,9 +223,7 @@ def test_an_editor_that_fails_leaves_the_text(
     place.settings = replace(place.settings, editor=editor(tmp_path, "sys.exit(3)"))
 
     def when_told() -> None:
-        until = time.monotonic() + 10
-        while "status 3" not in place.line._keys.tip and time.monotonic() < until:
-            time.sleep(0.02)
+        _until(lambda: "status 3" in place.line._keys.tip)
         place.keyboard.send_text(ENTER)
 
     thread = threading.Thread(target=when_told)

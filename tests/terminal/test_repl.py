@@ -226,5 +226,12 @@ def test_a_model_that_fails_leaves_the_prompt_open(table: Make, keyboard: PipeIn
 
 def test_sigterm_at_the_prompt_ends_the_chat(table: Make, keyboard: PipeInput) -> None:
     """With its code."""
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
-    assert _prompt(table(), keyboard)[0] == 143
+    chat = table()
+    chat.chat.models = lambda: (shown.append(1), ["scripted"])[1]  # type: ignore[func-returns-value]  # asked by Tab
+    shown: list[int] = []
+
+    def end() -> bool:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return True
+
+    assert _prompt(chat, keyboard, "/model \t", lambda: shown, end)[0] == 143

@@ -98,6 +98,11 @@ def test_the_marks_of_a_block_are_not_sent(text: str, inner: str) -> None:
     assert unquoted(text) == inner
 
 
+def test_the_help_fits_a_small_terminal(table: Make) -> None:
+    """No line is longer than 80 columns."""
+    assert max(map(len, table()("/help").splitlines())) <= 80
+
+
 def test_an_unknown_command_names_the_nearest(table: Make) -> None:
     """Nothing is sent to the model."""
     chat = table()

@@ -98,7 +98,7 @@ def _write_new(file: Path, text: str) -> None:
 COMMANDS = (
     Command("export", "[FILE]", "Write the chat to a file: .md, .json or .html",
             export, completes="file"),
-    Command("read", "PATH... [QUESTION]", "Give files along with this or the next question",
+    Command("read", "PATH... [QUESTION]", "Give files with this or the next question",
             read, completes="path"),
     Command("copy", "[N] [code]", "Copy the last reply, or its first code block",
             copy, completes="copy"),

@@ -9,9 +9,9 @@ from chatcli.terminal.slash import Command
 
 _KEYS = (
     ("Enter", "sends; Ctrl-J or Alt-Enter begins a new line"),
-    ('"""', "begins and ends a text of several lines; pasted lines stay as they are"),
+    ('"""', "begins and ends several lines; pasted lines stay as they are"),
     ("Ctrl-G", "opens the text in your editor"),
-    ("Ctrl-R", "searches what you typed before; Up and Down walk through it"),
+    ("Ctrl-R", "searches what you typed before; Up and Down walk it"),
     ("Tab", "completes commands, models, chats, turns and paths"),
     ("Ctrl-C", "stops a reply; at the prompt it clears the line"),
     ("Ctrl-D", "leaves"),
@@ -27,7 +27,7 @@ def commands(table: Callable[[], Sequence[Command]]) -> tuple[Command, ...]:
 
     return (
         Command(
-            "help", "[COMMAND]", "List the commands and keys, or explain one command",
+            "help", "[COMMAND]", "List commands and keys, or explain one",
             help_, ("?",), "command",
         ),
         Command("bye", "", "Leave; the chat is kept", leave, ("exit", "quit")),
@@ -52,7 +52,7 @@ def help_text(table: Sequence[Command]) -> str:
         also = ", ".join(f"/{word}" for word in command.aliases)
         tail = f" (also {also})" if also else ""
         lines.append(f"  {_usage(command):<{left}}  {command.help}{tail}")
-    keys = [f"  {key:<{left}}  {what}" for key, what in _KEYS]
+    keys = [f"  {key:<8}  {what}" for key, what in _KEYS]
     return "\n".join(["Commands", *lines, "", "Keys", *keys])
 
 

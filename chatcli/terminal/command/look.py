@@ -51,7 +51,7 @@ def tree(chat: Chat, argument: str) -> None:
 
 
 COMMANDS = (
-    Command("tree", "", "Draw all turns: nothing that was asked is ever lost", tree),
+    Command("tree", "", "Draw all turns, those undone as well", tree),
     Command("tokens", "[TEXT]", "Count the tokens of a text, or of the chat", tokens),
     Command("context", "", "Show what is in the context, turn by turn", context),
     Command("stats", "", "Show what was reused and evaluated, and how fast", stats),

@@ -111,7 +111,7 @@ def save(chat: Chat, argument: str) -> None:
 
 
 COMMANDS = (
-    Command("new", "", "Start a new chat; the old one is kept", new, ("clear",)),
+    Command("new", "", "Start a new chat; this one is kept", new, ("clear",)),
     Command("load", "ID|TITLE", "Take up a kept chat", load, completes="session"),
     Command("list", "[WORDS]", "List the chats, last used first", list_, ("ls",)),
     Command("search", "WORDS", "Search the text of all chats", search),

@@ -93,14 +93,14 @@ def go(chat: Chat, argument: str) -> None:
 
 COMMANDS = (
     Command(
-        "regen", "[MODEL]", "Ask the last question again, with another model if one is named",
+        "regen", "[MODEL]", "Ask again, with another model if named",
         regen, ("retry",), "model",
     ),
     Command("continue", "", "Let the last reply go on where it ended", go_on),
-    Command("edit", "[N]", "Edit question N (default: the last) and ask it instead",
+    Command("edit", "[N]", "Edit a question and ask that instead",
             edit, completes="turn"),
-    Command("undo", "[N]", "Step back by N turns (default: 1); they stay in the tree", undo),
-    Command("fork", "[N]", "Go on in a copy that ends with turn N (default: here)",
+    Command("undo", "[N]", "Step back by N turns; they stay in the tree", undo),
+    Command("fork", "[N]", "Go on in a copy that ends with turn N, or here",
             fork, completes="turn"),
     Command("go", "ID", "Go to any turn of the tree", go, completes="turn"),
 )  # fmt: skip

@@ -169,9 +169,9 @@ def show(chat: Chat, argument: str) -> None:
 
 COMMANDS = (
     Command("model", "[NAME]", "Show the models, or change to another", model, completes="model"),
-    Command("system", "[TEXT]", 'Show or change the system prompt; "" takes it away', system),
-    Command("set", "[KEY [VALUE]]", "Show or set sampling and terminal keys, for this chat",
+    Command("system", "[TEXT]", 'Show or change the system prompt; "" drops it', system),
+    Command("set", "[KEY [VALUE]]", "Show or set sampling and terminal keys",
             set_, completes="key"),
-    Command("show", "[model|system|settings]", "Show what this chat is set to",
+    Command("show", "[WHAT]", "Show model, system or settings",
             show, completes="show"),
 )  # fmt: skip
