@@ -10,7 +10,7 @@ import pytest
 import chatcli.cli
 from chatcli import __version__
 from chatcli.app import App
-from chatcli.cli.main import _TABLE, COMMANDS, UNMERGED, main, run, tree
+from chatcli.cli.main import COMMANDS, main, run, tree
 from chatcli.core.errors import Blocked, ChatcliError, CutOff, SessionBusy
 from chatcli.settings import Settings
 from tests.architecture.source import ROOT
@@ -38,15 +38,13 @@ def test_the_table_is_what_the_modules_register() -> None:
 
 
 def test_every_module_with_commands_is_in_the_table() -> None:
-    """A new command file is found missing here, a merged one has left UNMERGED."""
+    """A new command file is found missing here."""
     modules = {
         path.stem
         for path in HERE.glob("*.py")
         if "\ndef register(" in path.read_text(encoding="utf-8")
     }
     assert {module for module, _ in COMMANDS.values()} == modules
-    assert not UNMERGED & modules
-    assert {module for module, _ in _TABLE.values()} >= UNMERGED
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
