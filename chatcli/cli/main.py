@@ -25,21 +25,24 @@ AppFactory: TypeAlias = "Callable[[Settings], App] | None"
 """Makes the program's objects; None: the real ones."""
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "chat": ("chat", "Chat in the terminal; without a terminal each line is a message."),
-    "run": ("chat", "The same as chat -m MODEL, or ask -m MODEL with a question."),
+    "chat": ("chat", "Chat in the terminal; without a terminal each line of stdin is a message."),
+    "run": ("chat", "Chat with MODEL; with a question, or a pipe, answer that and leave."),
     "ask": ("ask", "Ask one question; stdin, if piped, goes before it."),
-    "pull": ("models", "Download models."),
-    "list": ("models", "List the models on this machine."),
-    "ls": ("models", ""),
+    "pull": ("model", "Download models."),
+    "list": ("model", "List the models on this machine."),
+    "ls": ("model", ""),
     "show": (
-        "models",
+        "model",
         "Show what is known of a model: its file, its size, its licence, its sources.",
     ),
-    "rm": ("models", "Delete installed models."),
+    "rm": ("model", "Delete installed models."),
     "sessions": ("sessions", "List, search, show, export and delete what was said."),
     "config": ("config", "Show and change settings."),
-    "doctor": ("doctor", "Check library, devices, paths and models."),
-    "bench": ("bench", "Measure this machine: cold start, prefill, decode."),
+    "doctor": (
+        "doctor",
+        "Check library, devices, paths, settings and models; exit 1 if chat cannot work.",
+    ),
+    "bench": ("bench", "Measure this machine: cold start, memory, prefill, decode."),
 }
 """Each command: the module in `chatcli.cli` that registers it, and its line in the help.
 

@@ -23,6 +23,12 @@ def sessions_and_turns(db: "Database") -> None:
     search index reads. An open turn (state "open") has its question, and its reply is in
     the journal. Columns that hold values of `core` are JSON.
     """
+    _sessions(db)
+    _turns(db)
+    _tokens(db)
+
+
+def _sessions(db: "Database") -> None:
     db.table("sessions").create(
         {
             "seq": int,
@@ -41,6 +47,9 @@ def sessions_and_turns(db: "Database") -> None:
     )
     db.table("sessions").create_index(["id"], unique=True)
     db.table("sessions").create_index(["updated_at"])
+
+
+def _turns(db: "Database") -> None:
     db.table("turns").create(
         {
             "seq": int,
@@ -66,6 +75,9 @@ def sessions_and_turns(db: "Database") -> None:
     db.table("turns").create_index(["session", "seq"])
     db.table("turns").create_index(["parent"])
     db.execute("CREATE INDEX turns_open ON turns (session) WHERE state = 'open'")
+
+
+def _tokens(db: "Database") -> None:
     db.table("tokens").create(
         {
             "turn": str,

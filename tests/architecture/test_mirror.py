@@ -11,7 +11,8 @@ FREE = {"architecture", "contract", "e2e", "model", "snapshots"}
 def mirrored(test: Path) -> list[Path]:
     """Return the files that a test may be about: a module, or a package of that name."""
     inside = test.relative_to(TESTS)
-    module = PACKAGE / inside.parent / inside.name.removeprefix("test_")
+    root = TESTS.parent if inside.parts[0] == "scripts" else PACKAGE
+    module = root / inside.parent / inside.name.removeprefix("test_")
     return [module, module.with_suffix("") / "__init__.py"]
 
 

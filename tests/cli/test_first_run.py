@@ -10,7 +10,7 @@ from chatcli import paths
 from chatcli.catalogue.first_run import Machine
 from chatcli.catalogue.index import Installed, record, stamped
 from chatcli.cli.first_run import first_model, ready_model
-from chatcli.core.errors import DownloadError, StorageError
+from chatcli.core.errors import ConfigError, DownloadError
 from chatcli.settings import DownloadSettings, Settings
 from chatcli.settings.write import write_user_value
 from tests.gguf.made import small_gguf
@@ -103,5 +103,5 @@ def test_a_named_a_chosen_and_an_installed_model_need_no_first_run() -> None:
 def test_settings_that_cannot_be_written_are_told() -> None:
     """One line that names the file."""
     paths.user_config_file().mkdir(parents=True)
-    with pytest.raises(StorageError, match=r"cannot write .*config\.yaml"):
+    with pytest.raises(ConfigError, match=r"config\.yaml is a folder"):
         write_user_value("model", "x")

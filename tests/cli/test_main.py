@@ -15,6 +15,7 @@ from chatcli.core.errors import Blocked, ChatcliError, CutOff, SessionBusy
 from chatcli.settings import Settings
 from tests.architecture.source import ROOT
 from tests.cli.given import Program, own_home, pipe_in
+from tests.tiny_gguf import write_tiny
 
 HERE = Path(chatcli.cli.__file__).parent
 
@@ -66,12 +67,18 @@ def test_every_command_has_its_help(command: str, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == first
 
 
-def test_version_names_the_library_without_loading_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_names_the_library_without_loading_it() -> None:
     """Its own version, llama-cpp-python's and Python's."""
-    assert run(["--version"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith(f"chatcli {__version__} (llama-cpp-python ")
-    assert "llama_cpp" not in sys.modules
+    probe = (
+        "import sys; from chatcli.cli.main import run; code = run(['--version'])\n"
+        "print(code, 'llama_cpp' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe], check=True, cwd=ROOT, capture_output=True, text=True
+    )
+    version, outcome = done.stdout.splitlines()
+    assert version.startswith(f"chatcli {__version__} (llama-cpp-python ")
+    assert outcome == "0 False"
 
 
 def _failing(error: BaseException) -> "type[App]":
@@ -202,13 +209,14 @@ def test_help_loads_nothing_that_it_does_not_use(argv: list[str], more: tuple[st
     assert [name for name in (*HEAVY, "pydantic", *more) if name in loaded] == []
 
 
-def test_a_question_loads_neither_pydantic_nor_rich(home: Path) -> None:
+def test_a_question_loads_neither_pydantic_nor_rich(home: Path, tmp_path: Path) -> None:
     """The hot path: options given as text, an answer to a pipe."""
     probe = (
         "import sys, json; from chatcli.cli.main import run; code = run(sys.argv[1:])\n"
         "print(json.dumps([code, sorted(sys.modules)]))"
     )
-    command = [sys.executable, "-c", probe, "hi", "-m", "x", "-o", "temp", "0", "-n"]
+    model = str(write_tiny(tmp_path / "tiny.gguf"))
+    command = [sys.executable, "-c", probe, "hi", "-m", model, "-o", "temp", "0", "-n"]
     done = subprocess.run(
         command, check=True, cwd=ROOT, capture_output=True, stdin=subprocess.DEVNULL
     )

@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from chatcli import paths
 from chatcli.catalogue.index import Installed, find_installed, record, stamped
-from chatcli.cli import models
+from chatcli.cli import model as command
 from chatcli.core.errors import ChatcliError, DownloadError, ModelNotFound, UsageError
 from tests.catalogue.served import Served, listing, serving
 from tests.gguf.made import TEMPLATE, small_gguf
@@ -27,7 +27,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _run(*words: str) -> Result:
     app = typer.Typer()
-    models.register(app)
+    command.register(app)
     return CliRunner().invoke(app, list(words))
 
 
@@ -163,7 +163,7 @@ def test_rm_asks_in_a_terminal(monkeypatch: pytest.MonkeyPatch, answer: str, kep
     """Only a yes deletes; the end of input is a no."""
     model = _install()
     monkeypatch.setattr(sys, "stdin", _Terminal(answer))
-    models.rm(["smollm2"])
+    command.rm(["smollm2"])
     assert model.path.is_file() is kept
 
 
