@@ -162,9 +162,11 @@ def route_from(value: object, where: str) -> Route:
         model=field(row, "model", str, where),
         rule=field(row, "rule", str, where),
         score=want(row.get("score", 0.0), float, f"{where}.score"),
-        features=tuple(
+        features=()
+        if "features" not in row
+        else tuple(
             (want(name, str, f"{where}.features"), want(score, float, f"{where}.features"))
-            for name, score in _pairs(row.get("features", []), f"{where}.features")
+            for name, score in _pairs(row["features"], f"{where}.features")
         ),
     )
 

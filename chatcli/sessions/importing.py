@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from chatcli.core.errors import InputError
-from chatcli.core.session import Session, Turn, TurnId
+from chatcli.core.session import Session, SessionId, Turn, TurnId
 from chatcli.sessions import checked, codec, import_chatgpt, import_llm
 from chatcli.sessions.checked import Malformed
 from chatcli.sessions.export import FORMAT, FORMAT_VERSION
@@ -109,21 +109,22 @@ def import_chats(store: SqliteStore, chats: Iterable[Chat], model: str = "") -> 
     Raises:
         SessionBusy: a chat that would grow is open in another process.
     """
-    known = {session.id: session for session in store.sessions()}
-    added = extended = unchanged = n_turns = 0
+    known = {session.id for session in store.sessions()}
+    new: dict[SessionId, Chat] = {}
+    grown: list[int] = []
     for chat in chats:
         session = replace(chat.session, model=model) if model else chat.session
-        if session.id not in known:
-            store.add(session, chat.turns)
-            known[session.id] = session
-            added += 1
-            n_turns += len(chat.turns)
-        elif n := _extend(store, session, chat.turns):
-            extended += 1
-            n_turns += n
+        if session.id in known:
+            grown.append(_extend(store, session, chat.turns))
         else:
-            unchanged += 1
-    return Outcome(added=added, extended=extended, unchanged=unchanged, turns=n_turns)
+            new.setdefault(session.id, Chat(session, chat.turns))
+    store.add_all((chat.session, chat.turns) for chat in new.values())
+    return Outcome(
+        added=len(new),
+        extended=sum(n > 0 for n in grown),
+        unchanged=len(grown) - sum(n > 0 for n in grown),
+        turns=sum(grown) + sum(len(chat.turns) for chat in new.values()),
+    )
 
 
 def _extend(store: SqliteStore, session: Session, turns: tuple[Turn, ...]) -> int:

@@ -73,6 +73,9 @@ class Locks:
                     raise _busy(session_id, owner) from None
                 time.sleep(0.01)
                 continue
+            except OSError as error:  # a file system without locks
+                os.close(fd)
+                raise _failed(path, error) from error
             if _is_still(path, fd):
                 _sign(fd)
                 return fd

@@ -9,9 +9,11 @@ import sys
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 from typing import TypeAlias
 
 from chatcli.core.errors import StoreError
+from chatcli.core.sampling import Sampling
 from chatcli.core.session import Fingerprint, Session, SessionId, TokenRecord, Turn, TurnId
 from chatcli.sessions import checked, codec
 
@@ -58,11 +60,17 @@ def session_from(row: Sequence[str]) -> Session:
         model=model,
         clock=float(clock),
         system=system,
-        sampling=codec.sampling_from(checked.loads(sampling), "sampling"),
+        sampling=_sampling(sampling),
         title=title,
         head=None if head is None else TurnId(head),
         updated_at=float(updated_at),
     )
+
+
+@lru_cache(maxsize=64)
+def _sampling(text: str) -> Sampling:
+    """Read sampler parameters; nearly all sessions have the same."""
+    return codec.sampling_from(checked.loads(text), "sampling")
 
 
 def move_head(conn: sqlite3.Connection, session_id: SessionId, turn: Turn) -> None:

@@ -13,10 +13,11 @@ session is written at a time.
 """
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from sqlite3 import Connection
 from types import TracebackType
 from typing import Self
 
@@ -113,10 +114,15 @@ class SqliteStore:
         Raises:
             StoreError: a session or a turn with this id is there already.
         """
+        self.add_all([(session, turns)])
+
+    def add_all(self, chats: Iterable[tuple[Session, Sequence[Turn]]]) -> None:
+        """Add sessions with their finished turns, all or none."""
         with self._db.writing() as conn:
-            rows.insert_session(conn, session)
-            for turn in turns:
-                rows.insert_turn(conn, session.id, turn)
+            for session, turns in chats:
+                rows.insert_session(conn, session)
+                for turn in turns:
+                    rows.insert_turn(conn, session.id, turn)
 
     def extend(self, session: Session, turns: Sequence[Turn]) -> None:
         """Add finished turns to a known session, and save the session, in one step."""
@@ -230,31 +236,29 @@ class SqliteStore:
 
         `spare_busy`: those that another process holds are left out, and no error.
         """
-        with ExitStack() as held:
-            gone = []
-            for session_id in session_ids:
-                try:
-                    held.enter_context(self.hold(session_id))
-                except SessionBusy:
-                    if not spare_busy:
-                        raise
-                else:
-                    gone.append(session_id)
-            self._delete(gone)
-        self._db.empty_wal()
-        return gone
-
-    def _delete(self, session_ids: Sequence[SessionId]) -> None:
         with self._db.writing() as conn:
-            turns = [turn for of, turn in rows.open_ids(conn) if of in set(session_ids)]
-            for session_id in session_ids:
-                if not rows.delete_session(conn, session_id):
-                    raise _unknown(session_id)
+            turns = rows.open_ids(conn)
+            # Held one by one: thousands of lock files would be more than a process may open.
+            # Whoever takes up one of them before the end must wait for this transaction.
+            gone = [name for name in session_ids if self._delete(conn, name, spare_busy)]
             self._db.forget(conn)
-        for turn in turns:
+        for _, turn in (pair for pair in turns if pair[0] in set(gone)):
             if (draft := self.drafts.get(turn)) is not None:
                 draft.let_go(remove=True)
             self._journal.remove(turn)
+        self._db.empty_wal()
+        return gone
+
+    def _delete(self, conn: Connection, session_id: SessionId, spare_busy: bool) -> bool:
+        try:
+            with self._locks.hold(session_id, patience_s=0.0 if spare_busy else 0.2):
+                if not rows.delete_session(conn, session_id):
+                    raise _unknown(session_id)
+        except SessionBusy:
+            if not spare_busy:
+                raise
+            return False
+        return True
 
     # -- holding and recovering --------------------------------------------------------
 
