@@ -28,8 +28,8 @@ UNMERGED: frozenset[str] = frozenset({"bench", "chat", "doctor"})
 """Modules of commands that are not here yet; their commands are left out."""
 
 _TABLE = {
-    "chat": ("chat", "Chat in the terminal; without a terminal each line is a message."),
-    "run": ("chat", "The same as chat -m MODEL, or ask -m MODEL with a question."),
+    "chat": ("chat", "Chat in the terminal; without a terminal each line of stdin is a message."),
+    "run": ("chat", "Chat with MODEL; with a question, or a pipe, answer that and leave."),
     "ask": ("ask", "Ask one question; stdin, if piped, goes before it."),
     "pull": ("models", "Download models."),
     "list": ("models", "List the models on this machine."),
@@ -41,8 +41,11 @@ _TABLE = {
     "rm": ("models", "Delete installed models."),
     "sessions": ("sessions", "List, search, show, export and delete what was said."),
     "config": ("config", "Show and change settings."),
-    "doctor": ("doctor", "Check library, devices, paths and models."),
-    "bench": ("bench", "Measure this machine: cold start, prefill, decode."),
+    "doctor": (
+        "doctor",
+        "Check library, devices, paths, settings and models; exit 1 if chat cannot work.",
+    ),
+    "bench": ("bench", "Measure this machine: cold start, memory, prefill, decode."),
 }
 COMMANDS: Mapping[str, tuple[str, str]] = {
     name: entry for name, entry in _TABLE.items() if entry[0] not in UNMERGED
