@@ -28,7 +28,7 @@ UNMERGED: frozenset[str] = frozenset({"bench", "chat", "doctor"})
 """Modules of commands that are not here yet; their commands are left out."""
 
 _TABLE = {
-    "chat": ("chat", "Chat in the terminal; without a terminal each line of stdin is a message."),
+    "chat": ("chat", "Chat in the terminal; without a terminal each line is a message."),
     "run": ("chat", "Chat with MODEL; with a question, or a pipe, answer that and leave."),
     "ask": ("ask", "Ask one question; stdin, if piped, goes before it."),
     "pull": ("models", "Download models."),
