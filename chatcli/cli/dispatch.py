@@ -93,11 +93,11 @@ def _wants_help(args: Sequence[str]) -> bool:
 
 def hint(args: Sequence[str], commands: Mapping[str, object]) -> str:
     """Return a remark about a one-word question that looks like a command; mostly ""."""
-    if len(args) != 1 or not args[0].isidentifier() or args[0] in commands:
+    words = [] if "--" in args else cut(args, commands).rest
+    if len(words) != 1 or not words[0].isidentifier() or args[0] in commands:
         return ""
     from chatcli.core.nearest import nearest
 
-    command = nearest(args[0], commands)
-    return (
-        f"Asking {args[0]!r} as a question; the command is `chatcli {command}`" if command else ""
-    )
+    word = words[0]
+    command = nearest(word, commands)
+    return f"Asking {word!r} as a question; the command is `chatcli {command}`" if command else ""

@@ -104,6 +104,15 @@ def _write(stream: TextIO, text: str) -> None:
         hush(stream)  # nobody listens; the code still tells
 
 
+def remark(text: str) -> None:
+    """Say something on stderr that the user may find helpful; dim where colours are welcome."""
+    from chatcli.terminal.env import Env
+    from chatcli.terminal.theme import DIM, RESET
+
+    dim = Env.current().color_err
+    _write(sys.stderr, f"{DIM}{text}{RESET}\n" if dim else f"{text}\n")
+
+
 def hush(stream: TextIO) -> None:
     """Make the interpreter's last flush of a stream that is broken silent."""
     nothing = os.open(os.devnull, os.O_WRONLY)

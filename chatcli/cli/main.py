@@ -119,7 +119,7 @@ def program(args: Sequence[str], app_factory: AppFactory = None) -> int:
             os.environ[_SHELL_IS_NAMED] = "1"
         return _run(said, COMMANDS)
     if sys.stderr.isatty() and (remark := hint(args, COMMANDS)):
-        sys.stderr.write(f"{remark}\n")
+        exits.remark(remark)
     if app_factory is None:
         return _run(said, [said[0]])
     from chatcli.cli.open import made_by

@@ -77,6 +77,9 @@ def test_no_line_is_too_strange_and_no_word_gets_lost(args: list[str]) -> None:
     [
         (["session"], "Asking 'session' as a question; the command is `chatcli sessions`"),
         (["lists"], "Asking 'lists' as a question; the command is `chatcli list`"),
+        (["-u", "session"], "Asking 'session' as a question; the command is `chatcli sessions`"),
+        (["--", "session"], ""),
+        (["ask", "session"], ""),
         (["hello"], ""),
         (["session one"], ""),
         (["session", "x"], ""),

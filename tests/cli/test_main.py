@@ -212,14 +212,18 @@ def test_help_loads_nothing_that_it_does_not_use(argv: list[str], more: tuple[st
 def test_a_question_loads_neither_pydantic_nor_rich(home: Path, tmp_path: Path) -> None:
     """The hot path: options given as text, an answer to a pipe."""
     probe = (
-        "import sys, json; from chatcli.cli.main import run; code = run(sys.argv[1:])\n"
-        "print(json.dumps([code, sorted(sys.modules)]))"
+        "import sys, json\n"
+        "from chatcli.app import App; from chatcli.cli.main import run\n"
+        "from chatcli.testing import ScriptedEngine\n"
+        "run(sys.argv[1:], lambda settings: App(settings, engines=ScriptedEngine()))\n"
+        "print(json.dumps(sorted(sys.modules)))"
     )
     model = str(write_tiny(tmp_path / "tiny.gguf"))
     command = [sys.executable, "-c", probe, "hi", "-m", model, "-o", "temp", "0", "-n"]
     done = subprocess.run(
         command, check=True, cwd=ROOT, capture_output=True, stdin=subprocess.DEVNULL
     )
-    _, loaded = json.loads(done.stdout.splitlines()[-1])
+    answer, loaded = done.stdout.splitlines()
+    assert answer == b"You said: hi"
     unused = ("pydantic", "rich", "prompt_toolkit", "httpx", "yaml", "sqlite_utils")
-    assert [name for name in unused if name in loaded] == []
+    assert [name for name in unused if name in json.loads(loaded)] == []

@@ -1,7 +1,9 @@
 """The program as scripts use it: real child processes, pipes, files and signals."""
 
+import contextlib
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -70,6 +72,25 @@ class Shell:
             env=self.environ,
             cwd=self.home,
         )
+
+    def at_terminal(self, *argv: str, replies: Sequence[Sequence[object]] = ()) -> tuple[int, str]:
+        """Run with all three streams on a pseudo-terminal; return the code and what it wrote."""
+        ours, theirs = pty.openpty()
+        child = subprocess.Popen(
+            self.command(argv, replies),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=self.environ,
+            cwd=self.home,
+        )
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # EIO: the other side is closed
+            while piece := os.read(ours, 4096):
+                shown += piece
+        os.close(ours)
+        return child.wait(timeout=60), shown.decode()
 
     def seen(self) -> list[dict[str, object]]:
         """Return what the model was given, prompt by prompt."""
@@ -273,3 +294,18 @@ def test_a_broken_settings_file_is_one_line_with_its_place(shell: Shell) -> None
     assert done.stderr.count(b"\n") == 1
     assert b"config.yaml, line 1" in done.stderr
     assert b"Did you mean model?" in done.stderr
+
+
+def test_at_a_terminal_the_answer_is_shown_and_stdin_is_left_alone(shell: Shell) -> None:
+    """Nothing waits for input; control characters of the reply are made visible."""
+    code, shown = shell.at_terminal("hi", "--raw", replies=[["red \x1b[31m", "alert"]])
+    assert code == 0
+    assert "red \u241b[31malert" in shown
+    assert shell.seen()[0]["asked"] == ["hi"]
+
+
+def test_a_word_like_a_command_earns_a_remark_at_a_terminal_only(shell: Shell) -> None:
+    """It is asked all the same; in a pipe stderr stays empty."""
+    code, shown = shell.at_terminal("confg", "--raw", replies=[["an answer"]])
+    assert (code, "`chatcli config`" in shown, "an answer" in shown) == (0, True, True)
+    assert shell.run("confg", replies=[["an answer"]]).stderr == b""
