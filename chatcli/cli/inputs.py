@@ -79,8 +79,6 @@ def read_stdin(stream: BinaryIO | None = None) -> str | None:
         stream = sys.stdin.buffer
     try:
         data = stream.read()
-    except IsADirectoryError as error:
-        raise InputError("stdin is a folder", "Pipe a text: cat FILE | chatcli ...") from error
     except OSError as error:
         why = error.strerror or str(error)
         raise InputError(f"cannot read stdin: {why}", "Pipe a text, or use < /dev/null") from error

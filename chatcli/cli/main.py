@@ -31,12 +31,15 @@ _TABLE = {
     "chat": ("chat", "Chat in the terminal; without a terminal each line is a message."),
     "run": ("chat", "The same as chat -m MODEL, or ask -m MODEL with a question."),
     "ask": ("ask", "Ask one question; stdin, if piped, goes before it."),
-    "pull": ("models", "Download a model, or check one that is here."),
-    "list": ("models", "List the installed models; with --all every model that can be had."),
+    "pull": ("models", "Download models."),
+    "list": ("models", "List the models on this machine."),
     "ls": ("models", ""),
-    "show": ("models", "Show what is known of a model."),
-    "rm": ("models", "Delete an installed model. Files that are not chatcli's stay."),
-    "sessions": ("sessions", "List, search, show, export, import and remove sessions."),
+    "show": (
+        "models",
+        "Show what is known of a model: its file, its size, its licence, its sources.",
+    ),
+    "rm": ("models", "Delete installed models."),
+    "sessions": ("sessions", "List, search, show, export and delete what was said."),
     "config": ("config", "Show and change settings."),
     "doctor": ("doctor", "Check library, devices, paths and models."),
     "bench": ("bench", "Measure this machine: cold start, prefill, decode."),
@@ -51,6 +54,9 @@ The line is the first sentence of the command's own help; "" hides a second name
 
 COMPLETE = "_CHATCLI_COMPLETE"
 """The environment variable by which a shell asks for completions."""
+
+_SHELL_IS_NAMED = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"
+"""typer's own switch between `--show-completion` and `--show-completion SHELL`."""
 
 _HELP = """Talk to a local model: a chat in the terminal, an answer in a pipe.
 
@@ -110,8 +116,11 @@ def program(args: Sequence[str], app_factory: AppFactory = None) -> int:
     if said[0] in VERSION:
         return _version()
     if said[0] not in COMMANDS:
-        whole = said[0].split("=")[0] in COMPLETION
-        return _run(said, COMMANDS if whole else ())
+        if said[0].split("=")[0] not in COMPLETION:
+            return _run(said, ())
+        if len(said) > 1 or "=" in said[0]:
+            os.environ[_SHELL_IS_NAMED] = "1"
+        return _run(said, COMMANDS)
     if sys.stderr.isatty() and (remark := hint(args, COMMANDS)):
         sys.stderr.write(f"{remark}\n")
     if app_factory is None:

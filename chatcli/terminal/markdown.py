@@ -24,7 +24,7 @@ from chatcli.terminal.table import layout
 from chatcli.terminal.theme import STYLES, SYNTAX, ThemeName
 from chatcli.terminal.wrap import chop, wrap
 
-_MIN_WIDTH = 16
+_MIN_WIDTH = 12
 """Below this, containers no longer indent what is in them."""
 _RULE_WIDTH = 40
 
@@ -69,7 +69,8 @@ def render(source: str, ink: Ink) -> list[Text]:
         if lines:
             lines.append(Text())
         lines += _block(node, source.split("\n"), ink)
-    return lines
+    # A marker alone can be wider than a very narrow terminal.
+    return [row for line in lines for row in chop(line, ink.width)]
 
 
 def highlight(code: str, language: str, ink: Ink) -> list[Text]:
@@ -143,7 +144,7 @@ def _code(node: SyntaxTreeNode, source: Sequence[str], ink: Ink) -> list[Text]:
 
 
 def _quote(node: SyntaxTreeNode, source: Sequence[str], ink: Ink) -> list[Text]:
-    bar = Text("│ ", ink.style("marker"))
+    bar = Text().append("│ ", ink.style("marker"))
     lines = _children(node, source, ink.narrower(2) if ink.width > _MIN_WIDTH else ink)
     for line in lines:
         line.stylize_before(ink.style("quote"))
@@ -164,7 +165,7 @@ def _list(node: SyntaxTreeNode, source: Sequence[str], ink: Ink) -> list[Text]:
 def _item(item: SyntaxTreeNode, marker: str, source: Sequence[str], ink: Ink) -> list[Text]:
     indent = len(marker) if ink.width - len(marker) >= _MIN_WIDTH else 0
     body = _children(item, source, ink.narrower(indent) if indent else ink)
-    first = Text(marker, ink.style("marker"))
+    first = Text().append(marker, ink.style("marker"))
     if not indent:
         return [first, *body]
     return [first + (body[0] if body else ""), *(Text(" " * indent) + line for line in body[1:])]

@@ -7,7 +7,7 @@ from chatcli.terminal.markdown import Ink, render
 
 _KEEP = 3
 """Lines that stay open at least: the newest may still change."""
-_TRIES = 6
+_TRIES = 3
 _MARKS = frozenset("*_`[<~\\")
 
 
@@ -43,7 +43,7 @@ def _whole_lines(source: str, ink: Ink, room: int) -> int:
     whole = _plain(source, ink)
     places = [i + 1 for i, (a, b) in enumerate(pairwise(source)) if a in " \n" and b.isalpha()]
     target = min(len(whole) - _KEEP, len(whole) - room // 2)
-    for wanted in range(target, max(0, target - _TRIES), -1):
+    for wanted in range(target, 0, -max(1, target // _TRIES)):
         place = _last_within(source, places, wanted, ink)
         top = _plain(source[:place], ink)
         # A mark that is shown is not paired yet: its partner may be still to come.

@@ -6,6 +6,7 @@ again, at most 20 times a second and for at most a twentieth of the time.
 
 import re
 import time
+from collections.abc import Callable
 from itertools import pairwise
 
 from rich.color import ColorSystem
@@ -25,6 +26,8 @@ _REFRESH_S = 0.05
 _COST = 20
 """A refresh may not come before this many times what the last one took."""
 _SLOWEST_S = 0.5
+_LEAST_OPEN = 5
+"""Rows that a block may always keep open, however low the terminal is."""
 
 # A line of which only marks are there yet: the next character decides what it is (a rule, an
 # underline that makes a heading, a list, a fence), so it is not shown as something else first.
@@ -34,8 +37,11 @@ _UNDECIDED = re.compile(r"[ \t]*[-=*_+#>|`~:]+[ \t]*")
 class MarkdownPainter:
     """Draws the text of a reply: on a terminal as it comes, into a pipe block by block."""
 
-    def __init__(self, env: Env, theme: ThemeName) -> None:
+    def __init__(
+        self, env: Env, theme: ThemeName, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._env = env
+        self._clock = clock
         self._theme: ThemeName = theme
         self._live = Live(env)
         self._begin()
@@ -44,10 +50,12 @@ class MarkdownPainter:
         self._safe = SafeText()
         self._splitter = Splitter()
         self._code: CodeStream | None = None
+        self._code_shown = False  # whether a row of it is printed
         self._waiting = ""
         self._began = False  # whether anything but blank lines came
         self._printed = False  # whether a row stands above the open block
         self._apart = False  # whether the next block is set apart from it by a blank row
+        self._shed_at = 0  # from how many rows on the open block may be tried to be cut
         self._next_s = 0.0
 
     @property
@@ -64,12 +72,8 @@ class MarkdownPainter:
         text = self._safe.feed(text)
         self._waiting += text if self._began else text.lstrip("\n")
         self._began = self._began or bool(self._waiting)
-        began_s = time.monotonic()
-        if self._waiting and began_s >= self._next_s:
-            self._refresh()
-            now = time.monotonic()
-            pause = max(_REFRESH_S, min(_SLOWEST_S, _COST * (now - began_s)))
-            self._next_s = now + pause
+        if self._waiting and self._clock() >= self._next_s:
+            self._refresh_in_time()
 
     def end(self) -> None:
         """Print what is open for good."""
@@ -87,8 +91,19 @@ class MarkdownPainter:
         waiting, self._waiting = self._waiting + text, ""
         return self._splitter.feed(waiting)
 
+    def _refresh_in_time(self) -> None:
+        began_s = self._clock()
+        first = self._next_s == 0.0
+        self._refresh()
+        now = self._clock()
+        # The first refresh pays for what is set up once: that says nothing about the next.
+        cost_s = 0.0 if first else now - began_s
+        self._next_s = now + max(_REFRESH_S, min(_SLOWEST_S, _COST * cost_s))
+
     def _refresh(self) -> None:
-        committed = [row for block in self._feed("") for row in self._finished(block)]
+        blocks = self._feed("")
+        committed = [row for block in blocks for row in self._finished(block)]
+        self._shed_at = 0 if blocks else self._shed_at
         if self._splitter.fence is not None:
             more, rows = self._open_code()
         else:
@@ -98,55 +113,64 @@ class MarkdownPainter:
     def _finished(self, block: str) -> list[Row]:
         if self._code is not None:  # its first lines are printed already
             lines, self._code = self._code.lines(block), None
-            return self._rows(lines)
+            return self._more_code(lines)
         first = next((line for line in lines_of(block) if line.strip()), "")
         fence = opening_fence(first)
         lines = (
             render(block, self._ink) if fence is None else CodeStream(fence, self._ink).lines(block)
         )
-        return self._spaced(lines)
+        return self._print(lines)
 
-    def _spaced(self, lines: list[Text]) -> list[Row]:
-        """Return the rows of a new block, with a blank row above if one is due."""
-        if not lines:
-            return []
-        blank = [Row("", 0)] if self._printed and self._apart else []
-        self._printed = self._apart = True
-        return blank + self._rows(lines)
+    def _set_apart(self, lines: list[Text], *, new: bool) -> list[Row]:
+        """Return the rows of a block's lines, with a blank row above if it is new."""
+        blank = new and self._printed and self._apart and bool(lines)
+        return [*([Row("", 0)] if blank else []), *(row_of(line, self._env) for line in lines)]
+
+    def _print(self, lines: list[Text], *, new: bool = True) -> list[Row]:
+        """Return the rows of lines that are printed for good."""
+        rows = self._set_apart(lines, new=new)
+        if lines:
+            self._printed = self._apart = True
+        return rows
 
     def _open_code(self) -> tuple[list[Row], list[Row]]:
         """Commit the whole lines of an open code block; its last, partial line stays open."""
         splitter = self._splitter
-        committed: list[Row] = []
-        lines = splitter.take(splitter.open.rfind("\n") + 1)
         if self._code is None and splitter.fence is not None:
             self._code = CodeStream(splitter.fence, self._ink)
-            committed = self._spaced(self._code.lines(lines) or [Text()])
-        elif self._code is not None:
-            self._code.resized(self._ink)
-            committed = self._rows(self._code.lines(lines))
-        open_rows = self._code.partial(splitter.open) if self._code else []
-        return committed, self._rows(open_rows)
+            self._code_shown = False
+        if self._code is None:
+            return [], []
+        self._code.resized(self._ink)
+        lines = self._code.lines(splitter.take(splitter.open.rfind("\n") + 1))
+        committed = self._more_code(lines)
+        rows = self._code.partial(splitter.open)
+        return committed, self._set_apart(rows, new=not self._code_shown)
+
+    def _more_code(self, lines: list[Text]) -> list[Row]:
+        """Return the rows of further whole lines of the open code block."""
+        rows = self._print(lines, new=not self._code_shown)
+        self._code_shown = self._code_shown or bool(lines)
+        return rows
 
     def _open_block(self) -> tuple[list[Row], list[Row]]:
-        """Draw the open block; where it outgrows the screen, commit its top."""
-        ink, room = self._ink, self._live.room
+        """Draw the open block; where it outgrows half of the screen, commit its top.
+
+        Half, so that a terminal made smaller can still hold what is to be drawn again.
+        """
+        ink, room = self._ink, max(_LEAST_OPEN, self._live.room // 2)
         committed: list[Row] = []
         lines = render(presentable(self._splitter.open), ink)
-        if len(lines) >= room and self._env.cursor:
+        if len(lines) >= max(room, self._shed_at) and self._env.cursor:
             n = shed(self._splitter.open, self._splitter.kind, ink, room)
+            # Trying is dear: after a failure, wait until the block has grown.
+            self._shed_at = 0 if n else len(lines) + room // 2 + 1
             if n:
                 part = self._splitter.take(n)
-                committed = self._spaced(render(part, ink))
+                committed = self._print(render(part, ink))
                 self._apart = part.endswith("\n\n")
                 lines = render(presentable(self._splitter.open), ink)
-        printed, apart = self._printed, self._apart
-        rows = self._spaced(lines)
-        self._printed, self._apart = printed, apart
-        return committed, rows
-
-    def _rows(self, lines: list[Text]) -> list[Row]:
-        return [row_of(line, self._env) for line in lines]
+        return committed, self._set_apart(lines, new=True)
 
 
 def presentable(source: str) -> str:

@@ -98,8 +98,11 @@ class Screen:
         self._stream = pyte.Stream(self.screen)
 
     def feed(self, text: str) -> None:
-        """Draw."""
-        self._stream.feed(text)
+        """Draw. A joiner is left out: pyte would drop what follows it.
+
+        So it draws a joined picture wider than we measure it, as many a terminal does.
+        """
+        self._stream.feed(text.replace("\u200d", ""))
 
     @property
     def visible(self) -> list[str]:
