@@ -11,7 +11,8 @@ import sys
 import time
 from typing import TextIO
 
-BAR_CELLS = 24
+MIN_BAR_CELLS, MAX_BAR_CELLS = 4, 24
+COLUMNS_OF_A_LOG = 100
 
 
 class Console:
@@ -32,8 +33,7 @@ class Console:
         """Show `text` on the moving line; nothing outside a terminal."""
         if not self._live:
             return
-        columns = shutil.get_terminal_size().columns
-        self._stream.write(f"\r\x1b[K{text[: columns - 1]}")
+        self._stream.write(f"\r\x1b[K{text[: self.columns - 1]}")
         self._stream.flush()
         self._drawn = True
 
@@ -43,6 +43,11 @@ class Console:
             self._stream.write("\r\x1b[K")
             self._stream.flush()
             self._drawn = False
+
+    @property
+    def columns(self) -> int:
+        """How wide a line may be."""
+        return shutil.get_terminal_size().columns if self._live else COLUMNS_OF_A_LOG
 
     @property
     def live(self) -> bool:
@@ -112,11 +117,13 @@ class Progress:
             return f"{head}  {clock(self._elapsed_s)}"
         done, total = self._count
         share = done / max(total, 1)
-        cells = int(share * BAR_CELLS)
-        bar = "#" * cells + "." * (BAR_CELLS - cells)
         passed_s = time.monotonic() - self._counted_since_s
-        left = f", about {clock(passed_s / done * (total - done))} left" if done > 1 else ""
-        return f"{head} [{bar}] {share:4.0%}  {done}/{total}  {clock(self._elapsed_s)}{left}"
+        left = f", ~{clock(passed_s / done * (total - done))} left" if done > 1 else ""
+        tail = f"{share:4.0%}  {done}/{total}  {clock(self._elapsed_s)}{left}"
+        room = self._console.columns - len(f"{head} [] {tail}") - 1
+        n_cells = max(MIN_BAR_CELLS, min(MAX_BAR_CELLS, room))
+        bar = "#" * int(share * n_cells)
+        return f"{head} [{bar:.<{n_cells}}] {tail}"
 
 
 def clock(seconds: float) -> str:

@@ -59,6 +59,20 @@ def test_the_moving_line_never_wraps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(map(len, drawn)) == 29
 
 
+def test_the_time_left_is_seen_at_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bar gives way, so that the longest line of a compile still ends in the time left."""
+    monkeypatch.setenv("COLUMNS", "80")
+    now_s = iter(range(0, 10_000, 50))
+    monkeypatch.setattr("time.monotonic", lambda: next(now_s))
+    stream = Terminal()
+    progress = Progress(Console(stream), "llama-cpp-python (vulkan)")
+    progress.activity("compiling")
+    for done in range(1, 40):
+        progress.count(done, 193)
+    assert stream.getvalue().endswith(" left")
+    assert max(map(len, stream.getvalue().split("\r\x1b[K"))) <= 79
+
+
 def test_a_dumb_terminal_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """TERM=dumb has no moving line."""
     monkeypatch.setenv("TERM", "dumb")
