@@ -70,9 +70,13 @@ def _fits(value: object) -> bool:
 
 def field(row: Mapping[str, object], name: str, kind: type[_T], where: str) -> _T:
     """Return `row[name]`, checked."""
+    value = row.get(name)
+    # The common case first: a chat of a hundred turns has thousands of fields.
+    if isinstance(value, kind) and kind in _TEXTUAL:
+        return value
     if name not in row:
         raise Malformed(f"{where} has no {name!r}")
-    return want(row[name], kind, f"{where}.{name}")
+    return want(value, kind, f"{where}.{name}")
 
 
 def one_of(value: str, allowed: tuple[_Literal, ...], where: str) -> _Literal:

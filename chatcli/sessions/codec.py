@@ -72,6 +72,12 @@ def message_from(value: object, where: str) -> Message:
     )
 
 
+def messages_from(value: object, where: str) -> tuple[Message, ...]:
+    """Read a list of messages."""
+    items = want(value, list, where)
+    return tuple([message_from(item, f"{where}[{i}]") for i, item in enumerate(items)])
+
+
 def _part_from(value: object, where: str) -> Part:
     row = want(value, dict, where)
     if "document" in row:
@@ -192,6 +198,12 @@ def verdict_from(value: object, where: str) -> Verdict:
     )
 
 
+def verdicts_from(value: object, where: str) -> tuple[Verdict, ...]:
+    """Read a list of verdicts."""
+    items = want(value, list, where)
+    return tuple([verdict_from(item, f"{where}[{i}]") for i, item in enumerate(items)])
+
+
 def cut_from(value: object, where: str) -> Cut:
     """Read a cut."""
     row = want(value, dict, where)
@@ -248,27 +260,21 @@ def turn_to(turn: Turn) -> dict[str, object]:
     }
 
 
-def turn_from(
-    value: object, where: str, tokens: Mapping[Fingerprint, TokenRecord] | None = None
-) -> Turn:
-    """Read a turn; `tokens`, if given, stands in for the records in it."""
+def turn_from(value: object, where: str) -> Turn:
+    """Read a turn."""
     row = want(value, dict, where)
     parent, cut = row.get("parent"), row.get("cut")
-    asked = field(row, "asked", list, where)
-    verdicts = want(row.get("verdicts", []), list, f"{where}.verdicts")
     return Turn(
         id=TurnId(field(row, "id", str, where)),
         parent=None if parent is None else TurnId(want(parent, str, f"{where}.parent")),
-        asked=tuple(message_from(item, f"{where}.asked[{i}]") for i, item in enumerate(asked)),
+        asked=messages_from(field(row, "asked", list, where), f"{where}.asked"),
         reply=message_from(field(row, "reply", dict, where), f"{where}.reply"),
         route=route_from(field(row, "route", dict, where), f"{where}.route"),
         finish=finish_from(field(row, "finish", str, where), f"{where}.finish"),
         started_at=field(row, "started_at", float, where),
         usage=usage_from(row.get("usage", {}), f"{where}.usage"),
-        tokens=_records(row, where) if tokens is None else tokens,
-        verdicts=tuple(
-            verdict_from(item, f"{where}.verdicts[{i}]") for i, item in enumerate(verdicts)
-        ),
+        tokens=_records(row, where),
+        verdicts=verdicts_from(row.get("verdicts", []), f"{where}.verdicts"),
         cut=None if cut is None else cut_from(cut, f"{where}.cut"),
     )
 

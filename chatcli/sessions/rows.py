@@ -7,11 +7,12 @@ Token ids are little-endian unsigned 32-bit integers, one after the other.
 import sqlite3
 import sys
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from typing import TypeAlias
 
+from chatcli.core.decision import Route
 from chatcli.core.errors import StoreError
 from chatcli.core.sampling import Sampling
 from chatcli.core.session import Fingerprint, Session, SessionId, TokenRecord, Turn, TurnId
@@ -212,16 +213,35 @@ _Row: TypeAlias = tuple[int, str, str | None, str, str, str, str, float, str, st
 def _turns(conn: sqlite3.Connection, found: Sequence[_Row]) -> list[Turn]:
     tokens = _tokens(conn, [row[1] for row in found])
     # One parse for all rows: a call for each column would take most of the time.
-    texts = [f"[{row[3]},{row[4]},{row[5]},{row[8]},{row[9]},{row[10] or 'null'}]" for row in found]
+    texts = [f"[{row[3]},{row[4]},{row[8]},{row[9]},{row[10] or 'null'}]" for row in found]
     parsed = checked.want(checked.loads(f"[{','.join(texts)}]"), list, "turns")
-    turns = []
-    for row, values in zip(found, parsed, strict=True):
-        value = dict(
-            zip(("asked", "reply", "route", "usage", "verdicts", "cut"), values, strict=True)
-        )
-        value |= {"id": row[1], "parent": row[2], "finish": row[6], "started_at": row[7]}
-        turns.append(codec.turn_from(value, f"turn {row[1]}", tokens.get(row[1], {})))
-    return turns
+    return [
+        _turn(row, values, tokens.get(row[1], {}))
+        for row, values in zip(found, parsed, strict=True)
+    ]
+
+
+def _turn(row: _Row, values: Sequence[object], tokens: Mapping[Fingerprint, TokenRecord]) -> Turn:
+    asked, reply, usage, verdicts, cut = values
+    return Turn(
+        id=TurnId(row[1]),
+        parent=None if row[2] is None else TurnId(row[2]),
+        asked=codec.messages_from(asked, "asked"),
+        reply=codec.message_from(reply, "reply"),
+        route=_route(row[5]),
+        finish=codec.finish_from(row[6], "finish"),
+        started_at=row[7],
+        usage=codec.usage_from(usage, "usage"),
+        tokens=tokens,
+        verdicts=codec.verdicts_from(verdicts, "verdicts"),
+        cut=None if cut is None else codec.cut_from(cut, "cut"),
+    )
+
+
+@lru_cache(maxsize=64)
+def _route(text: str) -> Route:
+    """Read a route; the turns of a chat share a few."""
+    return codec.route_from(checked.loads(text), "route")
 
 
 # -- token ids ---------------------------------------------------------------------------
