@@ -190,7 +190,7 @@ class MemoryStore:
             session
             for session in self._sessions.values()
             if (len(reference) >= 4 and session.id.startswith(reference))
-            or session.title.lower() == reference.lower()
+            or (reference and session.title.lower() == reference.lower())
         ]
         if len(found) != 1:
             count = "no session" if not found else f"{len(found)} sessions"
@@ -228,6 +228,8 @@ class MemoryStore:
         by_id = {turn.id: turn for turn in self.trees.get(session_id, [])}
         path: list[Turn] = []
         while head is not None:
+            if head not in by_id:
+                raise SessionNotFound(f"session {session_id} has no turn {head}")
             path.append(by_id[head])
             head = path[-1].parent
         return path[::-1]

@@ -16,6 +16,7 @@ from chatcli.core.event import Delta
 from chatcli.core.ports import SessionStore
 from chatcli.core.session import Session, SessionId, Turn, TurnId
 from chatcli.sessions.sqlite import SqliteStore
+from chatcli.testing import MemoryStore
 from tests.sessions.made import opened, samplings, session, turn
 from tests.sessions.made import turns as any_turns
 
@@ -26,8 +27,14 @@ def _sqlite(folder: Path) -> Iterator[SessionStore]:
         yield store
 
 
+@contextmanager
+def _memory(folder: Path) -> Iterator[SessionStore]:
+    del folder
+    yield MemoryStore()
+
+
 Maker = Callable[[Path], AbstractContextManager[SessionStore]]
-STORES: dict[str, Maker] = {"sqlite": _sqlite}
+STORES: dict[str, Maker] = {"sqlite": _sqlite, "memory": _memory}
 
 
 @pytest.fixture(params=list(STORES.values()), ids=list(STORES))
@@ -333,3 +340,13 @@ class AnyCallsOnSqlite(AnyCalls):
 
 TestAnyCallsOnSqlite = AnyCallsOnSqlite.TestCase
 TestAnyCallsOnSqlite.settings = settings(max_examples=10, stateful_step_count=20, deadline=None)
+
+
+class AnyCallsOnMemory(AnyCalls):
+    """The same in memory."""
+
+    make = staticmethod(_memory)
+
+
+TestAnyCallsOnMemory = AnyCallsOnMemory.TestCase
+TestAnyCallsOnMemory.settings = settings(max_examples=10, stateful_step_count=20, deadline=None)
