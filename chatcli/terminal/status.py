@@ -44,7 +44,7 @@ def _parts(status: Status) -> list[str]:
         if usage.tokens_per_s:
             parts.append(f"{usage.tokens_per_s:.1f} tokens/s")
         reused = usage.reused_memory + usage.reused_disk
-        parts.append(f"{reused:,} reused, {usage.evaluated:,} evaluated")
+        parts.append(f"{usage.evaluated:,} new + {reused:,} reused")
     if status.title:
         parts.append(visible_line(status.title))
     return parts

@@ -41,7 +41,7 @@ def test_it_tells_all_that_was_promised() -> None:
     """Model, context use, speed, reused and evaluated tokens, title."""
     assert status_line(FULL, 120) == (
         "smollm2:135m · 1,224/8,192 tokens (15%) · 45.0 tokens/s"
-        " · 1,100 reused, 34 evaluated · Apples"
+        " · 34 new + 1,100 reused · Apples"
     )
 
 
