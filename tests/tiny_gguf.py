@@ -30,7 +30,7 @@ def _byte_tokens() -> list[str]:
     return [table[byte] for byte in range(256)]
 
 
-N_EMBD, N_HEAD, N_FF, N_LAYER = 64, 4, 128, 2
+N_EMBD, N_HEAD, N_FF, N_LAYER = 64, 2, 128, 2
 TOKENS = [*SPECIALS, *_byte_tokens(), "aa"]
 
 

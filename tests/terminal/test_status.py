@@ -40,8 +40,7 @@ FULL = Status("smollm2:135m", measure=Measure(1224, 8192), turn=TURN, title="App
 def test_it_tells_all_that_was_promised() -> None:
     """Model, context use, speed, reused and evaluated tokens, title."""
     assert status_line(FULL, 120) == (
-        "smollm2:135m · 1,224/8,192 tokens (15%) · 45.0 tokens/s"
-        " · 34 new + 1,100 reused · Apples"
+        "smollm2:135m · 1,224/8,192 tokens (15%) · 45.0 tokens/s · 34 new + 1,100 reused · Apples"
     )
 
 
