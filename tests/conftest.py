@@ -1,5 +1,7 @@
 """The models that tests share: downloaded once, by our own code, to `.build/models`."""
 
+import signal
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +15,17 @@ from chatcli.catalogue.reference import downloadable
 from chatcli.settings import Settings
 
 _ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ctrl_c_is_heard() -> Iterator[None]:
+    """A background job of a script (`make test &`, nohup) is started with SIGINT ignored.
+
+    The tests, and the programs that they start, are about what Ctrl-C does.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def _shared_model(name: str) -> Path:
