@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+DIGITS = 17
+"""Digits in a row after which a number is brought to its end: a double holds no more."""
+
+
 class Drawer(Protocol):
     """Draws ids one after the other."""
 
@@ -157,7 +161,7 @@ class SchemaDrawer:
         bits = np.frombuffer(self._matcher.compute_bitmask(), dtype=np.uint8)
         allowed = np.unpackbits(bits, bitorder="little")[: self._n_vocab].astype(bool)
         logits = context.logits(self._n_vocab)
-        if self.landing:
+        if self.landing or self._lexer.digits >= DIGITS:
             self._prefer_closers(allowed, logits)
         logits[~allowed] = -np.inf
         token = self._chain.sample(context)
@@ -192,9 +196,11 @@ class _JsonLexer:
     def __init__(self) -> None:
         self.in_string = False
         self.escaped = False
+        self.digits = 0  # in a row, outside a string
 
     def feed(self, piece: bytes) -> None:
         for byte in piece:
+            self.digits = self.digits + 1 if byte in b"0123456789" and not self.in_string else 0
             if self.escaped:
                 self.escaped = False
             elif self.in_string and byte == ord("\\"):
@@ -212,6 +218,7 @@ def _matcher(tokenizer: "LLTokenizer", schema: str) -> "LLMatcher":
         raise ConstraintError(f"the schema is not JSON: {error}") from error
     if not isinstance(parsed, dict):
         raise ConstraintError("the schema must be a JSON object")
+    schema = json.dumps(_closed(parsed))
     overrides = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
     try:
         grammar = LLMatcher.grammar_from_json_schema(schema, overrides=overrides)  # type: ignore[arg-type]
@@ -221,6 +228,31 @@ def _matcher(tokenizer: "LLTokenizer", schema: str) -> "LLMatcher":
     if matcher.is_error():
         raise ConstraintError(f"the schema cannot be used: {_first_line(matcher.get_error())}")
     return matcher
+
+
+def _closed(schema: object) -> object:
+    """Forbid properties that an object's schema does not name, unless it speaks of them.
+
+    JSON Schema allows them by default, and a small model would invent them without end; the
+    converter of llama.cpp forbids them too. Schemas that are put together from parts are
+    left alone: forbidding in one part what another names would leave no valid value.
+    """
+    if isinstance(schema, list):
+        return [_closed(item) for item in schema]
+    if not isinstance(schema, dict) or schema.keys() & _COMPOSED:
+        return schema
+    closed = {key: value if key in _VALUES else _closed(value) for key, value in schema.items()}
+    properties = closed.get("properties")
+    if isinstance(properties, dict):
+        closed["properties"] = {name: _closed(value) for name, value in properties.items()}
+        if not schema.keys() & _OPEN:
+            closed["additionalProperties"] = False
+    return closed
+
+
+_COMPOSED = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "$ref"})
+_OPEN = frozenset({"additionalProperties", "patternProperties", "unevaluatedProperties"})
+_VALUES = frozenset({"enum", "const", "default", "examples", "required", "properties"})
 
 
 def _first_line(text: str) -> str:

@@ -77,12 +77,44 @@ def test_unbounded_strings_and_arrays_are_brought_to_their_end(tiny: Model, cell
         assert len(json.loads(text)) >= 2
 
 
+def test_only_named_properties_are_invented(tiny: Model, cells: Cells) -> None:
+    """Unless the schema asks for others; nested objects, arrays of objects, definitions."""
+    inner = {"type": "object", "properties": {"y": {"type": "boolean"}}}
+    schema = {
+        "type": "object",
+        "properties": {"x": inner, "z": {"type": "array", "items": inner, "maxItems": 2}},
+        "required": ["x", "z"],
+    }
+    for seed in range(4):
+        text, _ = _say(tiny, cells, Constraint("schema", json.dumps(schema)), seed)
+        value = json.loads(text)
+        assert set(value) == {"x", "z"}
+        assert all(set(each) <= {"y"} for each in (value["x"], *value["z"]))
+    free = {"type": "object", "properties": {}, "additionalProperties": {"type": "integer"}}
+    names = {
+        len(json.loads(_say(tiny, cells, Constraint("schema", json.dumps(free)), s)[0]))
+        for s in range(6)
+    }
+    assert max(names) > 0
+
+
+def test_a_schema_of_parts_stays_as_it_is(tiny: Model, cells: Cells) -> None:
+    """What one part of `allOf` names is not forbidden by another."""
+    part = [
+        {"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a"]},
+        {"type": "object", "properties": {"b": {"type": "boolean"}}, "required": ["b"]},
+    ]
+    text, _ = _say(tiny, cells, Constraint("schema", json.dumps({"allOf": part})), 1)
+    assert {"a", "b"} <= set(json.loads(text))
+
+
 def test_a_number_does_not_go_on_for_ever(tiny: Model, cells: Cells) -> None:
     """Digits without end are landed as well."""
     schema = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}
     for seed in range(4):
-        text, progress = _say(tiny, cells, Constraint("schema", json.dumps(schema)), seed, 100)
+        text, progress = _say(tiny, cells, Constraint("schema", json.dumps(schema)), seed, 300)
         assert progress.finish == "stop"
+        assert progress.drawn < 80
         assert isinstance(json.loads(text)["x"], int | float)
 
 
