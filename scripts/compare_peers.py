@@ -70,9 +70,13 @@ def say(text: str) -> None:
 
 
 def llama_completion(binary: Path, args: argparse.Namespace, threads: int) -> Contestant:
-    """Ask llama.cpp's own tool one question, in the model's chat format."""
+    """Ask llama.cpp's own tool one question, through the model's own template as chatcli does.
+
+    Without `--jinja` it leaves out the system prompt that SmolLM2's template adds, and has half
+    the tokens to evaluate.
+    """
     options = ["-m", args.model, "-p", args.prompt, "-n", str(args.max_tokens), "-t", str(threads)]
-    chat = ["--conversation", "--single-turn", "--no-display-prompt", "--simple-io"]
+    chat = ["--conversation", "--jinja", "--single-turn", "--no-display-prompt", "--simple-io"]
     return Contestant("llama-completion", [str(binary), *options, *chat], os.environ)
 
 

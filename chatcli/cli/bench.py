@@ -15,6 +15,7 @@ from chatcli.settings import Settings
 if TYPE_CHECKING:
     from chatcli.bench.cases import ModelFile
     from chatcli.bench.report import Report
+    from chatcli.bench.result import Result
 
 CASE_NAMES = ("help", "cold", "memory", "warm", "prefill", "decode", "raw")
 
@@ -81,11 +82,19 @@ def run(benched: Benched) -> int:
     settings = current_settings({"engine.threads": benched.threads})
     files = _files(benched, settings) if any(cases.CASES[n].needs_model for n in names) else []
     machine = this_machine()
-    results = tuple(cases.run(names, files, settings, effort, _say))
-    report = Report(machine, effort, datetime.now(UTC).isoformat(timespec="seconds"), results)
+    results: tuple[Result, ...] = ()
+    code = 0
+    try:
+        for result in cases.run(names, files, settings, effort, _say):
+            results = (*results, result)
+    except KeyboardInterrupt:
+        _say("Stopped: the report has what was measured until now")
+        code = 130
+    date = datetime.now(UTC).isoformat(timespec="seconds")
+    report = Report(machine, effort, date, results)
     text = to_json(report, before) if benched.as_json else markdown(report, before)
     _write(text, benched.output)
-    return 0
+    return code
 
 
 def _files(benched: Benched, settings: Settings) -> "list[ModelFile]":

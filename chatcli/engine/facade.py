@@ -5,6 +5,7 @@ of them are already evaluated, prefill evaluates the rest, the stream says the r
 One thread at a time uses an engine.
 """
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from chatcli.engine.load import Opened, open_model
 from chatcli.engine.prefill import prefill
 from chatcli.engine.sampler import make_chain
 from chatcli.engine.stream import Limits, Progress, stream
-from chatcli.engine.template import ChatTemplate
+from chatcli.engine.template import ChatTemplate, prepare
 from chatcli.engine.text import Reply
 from chatcli.settings import Settings
 
@@ -64,6 +65,8 @@ class LlamaEngine:
         """
         self.model = model
         self._settings = settings
+        # While llama.cpp reads the weights, Python has nothing to do: the GIL is free.
+        threading.Thread(target=prepare, name="template").start()
         self._opened: Opened = open_model(path, settings.engine, settings.context, log, go_on)
         self._model, self._cells = self._opened.model, self._opened.cells
         self._notices = list(self._opened.notices)

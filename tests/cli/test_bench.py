@@ -1,6 +1,9 @@
 """`chatcli bench` as it is typed: options, files, exit codes, clean stdout."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -77,6 +80,28 @@ def test_what_makes_no_sense_is_one_line(
     out, err = capfd.readouterr()
     assert out == ""
     assert said in err
+
+
+def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
+    """A long run is worth something when it is stopped: the report so far, and code 130."""
+    path = write_tiny(tmp_path / "tiny.gguf")
+    command = [sys.executable, "-m", "chatcli", "bench", "help", "raw", "-m", str(path)]
+    root = Path(__file__).resolve().parents[2]
+    with subprocess.Popen(
+        [*command, "--pairs", "1000", "--threads", "1"],
+        cwd=root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stderr is not None
+        for line in child.stderr:
+            if "help, 2/1000" in line:
+                child.send_signal(signal.SIGINT)
+                break
+        out, _ = child.communicate()
+    assert child.returncode == 130
+    assert out.startswith("# chatcli bench")
 
 
 def test_a_file_that_is_no_report_is_refused_before_anything_is_measured(

@@ -1,6 +1,8 @@
 """The engine keeps the promises of its port on a real model."""
 
 import dataclasses
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -319,3 +321,19 @@ def test_the_fingerprint_knows_weights_and_template(tmp_path: Path) -> None:
         engine.close()
     assert prints[0] == prints[1]
     assert len(set(prints)) == 3
+
+
+def test_the_template_s_library_is_there_when_the_model_is(tiny_path: Path) -> None:
+    """It is imported while the weights are read; the first prompt does not wait for it."""
+    code = (
+        "import sys, threading; from pathlib import Path\n"
+        "from chatcli.engine.facade import LlamaEngine; from chatcli.settings import Settings\n"
+        "print('jinja2' in sys.modules)\n"
+        f"engine = LlamaEngine('tiny', Path({str(tiny_path)!r}), Settings(), lambda *_: None)\n"
+        "[t.join() for t in threading.enumerate() if t.name == 'template']\n"
+        "print('jinja2' in sys.modules)\n"
+    )
+    command = [sys.executable, "-c", code]
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(command, check=True, cwd=root, capture_output=True, text=True)
+    assert done.stdout.split() == ["False", "True"]
