@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from chatcli.catalogue.entries import find_entry
 from chatcli.catalogue.load import parse_catalogue
@@ -14,18 +15,24 @@ from chatcli.catalogue.pull import fetch_model, file_sha256
 from chatcli.catalogue.reference import downloadable
 from chatcli.settings import Settings
 
+# These machines are shared: a test that takes 0.1 ms alone may take a second.
+hypothesis_settings.register_profile("shared", deadline=None)
+hypothesis_settings.load_profile("shared")
+
 _ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _ctrl_c_is_heard() -> Iterator[None]:
-    """A background job of a script (`make test &`, nohup) is started with SIGINT ignored.
+def _signals_are_heard() -> Iterator[None]:
+    """A background job of a script (`make test &`, nohup) is started with signals ignored.
 
-    The tests, and the programs that they start, are about what Ctrl-C does.
+    The tests, and the programs that they start, are about what these signals do.
     """
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)
+    hang_up = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
-    signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGHUP, hang_up)
 
 
 def _shared_model(name: str) -> Path:

@@ -13,7 +13,7 @@ def mirrored(test: Path) -> list[Path]:
     inside = test.relative_to(TESTS)
     root = TESTS.parent if inside.parts[0] == "scripts" else PACKAGE
     module = root / inside.parent / inside.name.removeprefix("test_")
-    return [module, module.with_suffix("") / "__init__.py"]
+    return [module, module.with_suffix("") / "__init__.py", module.with_suffix(".sh")]
 
 
 def test_every_test_file_stands_where_its_module_stands() -> None:

@@ -46,7 +46,7 @@ def test_a_chat_of_five_turns_evaluates_each_token_once(engine: LlamaEngine) -> 
         prompt = Prompt(asked=asked, history=history, sampling=GREEDY, max_tokens=24)
         done = _say(engine, prompt)
         assert done.record.keep == before
-        assert before - 1 <= done.usage.reused_memory <= before
+        assert done.usage.reused_memory >= before - 1  # more, if a test before said the same
         assert done.usage.prompt == before + len(done.record.prompt)
         before = done.usage.prompt + len(done.record.reply)
         history = (*history, Exchange(asked, done.reply, done.record))
