@@ -319,3 +319,10 @@ def test_the_fingerprint_knows_weights_and_template(tmp_path: Path) -> None:
         engine.close()
     assert prints[0] == prints[1]
     assert len(set(prints)) == 3
+
+
+def test_a_file_name_that_is_not_utf8_can_be_loaded(tmp_path: Path) -> None:
+    """A file name is bytes."""
+    engine = _engine(write_tiny(tmp_path / "caf\udce9.gguf"))
+    assert engine.context_limit == 4096
+    engine.close()
