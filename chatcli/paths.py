@@ -13,7 +13,33 @@ from chatcli.core.errors import StorageError
 def _base(variable: str, fallback: str) -> Path:
     value = os.environ.get(variable, "")
     # The XDG specification: a relative path must be ignored.
-    return Path(value) if Path(value).is_absolute() else Path.home() / fallback
+    return Path(value) if Path(value).is_absolute() else _home() / fallback
+
+
+def home() -> Path | None:
+    """Return the user's home folder; None for a user without one, as in some containers."""
+    try:
+        found = Path.home()
+    except RuntimeError:
+        return None
+    return found if found.is_absolute() else None
+
+
+def expanded(word: str) -> Path:
+    """Return a path as a user writes it, with ``~`` as the home folder; else as it stands."""
+    try:
+        return Path(word).expanduser()
+    except RuntimeError:  # no such user, or no home folder
+        return Path(word)
+
+
+def _home() -> Path:
+    found = home()
+    if found is None:
+        raise StorageError(
+            "this user has no home folder", "Set HOME, or the XDG_*_HOME variables, to a folder"
+        )
+    return found
 
 
 def config_dir() -> Path:

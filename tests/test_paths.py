@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from chatcli.core.errors import StorageError
-from chatcli.paths import private_dir
+from chatcli.paths import data_dir, expanded, home, private_dir, state_dir
 
 
 def test_parents_are_private_too(tmp_path: Path) -> None:
@@ -19,3 +19,21 @@ def test_a_file_in_the_way_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cannot create"):
         private_dir(tmp_path / "file" / "folder")
+
+
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container with an unknown user id: one line, unless every XDG folder is set."""
+    monkeypatch.setenv("HOME", "~")  # makes `Path.home` raise, as a missing passwd entry does
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", "/somewhere")
+    assert home() is None
+    assert state_dir() == Path("/somewhere/chatcli")
+    with pytest.raises(StorageError, match=r"no home folder\. Set HOME"):
+        data_dir()
+
+
+def test_a_tilde_that_leads_nowhere_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`~` is the home folder; a user that does not exist is a name like any other."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert expanded("~/x") == tmp_path / "x"
+    assert expanded("~no-such-user/x") == Path("~no-such-user/x")

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from chatcli import paths
+
 _MODEL_LAYER = "application/vnd.ollama.image.model"
 _LATER_PART = re.compile(r"-(?!00001)\d{5}-of-\d{5}\.gguf$")
 
@@ -87,17 +89,24 @@ def _weights(folder: Path) -> Iterator[Path]:
 
 def _variable(*names: str) -> Path | None:
     values = (os.environ.get(name, "") for name in names)
-    return next((Path(value).expanduser() for value in values if value), None)
+    return next((paths.expanded(value) for value in values if value), None)
 
 
-def _cache() -> Path:
-    return _variable("XDG_CACHE_HOME") or Path.home() / ".cache"
+def _at_home(*names: str) -> list[Path]:
+    """Return a folder in the user's home; none for a user without one."""
+    home = paths.home()
+    return [home.joinpath(*names)] if home else []
+
+
+def _in_cache(*names: str) -> list[Path]:
+    own = _variable("XDG_CACHE_HOME")
+    return [own.joinpath(*names)] if own else _at_home(".cache", *names)
 
 
 def _ollama_roots() -> list[Path]:
     own = _variable("OLLAMA_MODELS")
     system = [Path("/usr/share/ollama/.ollama/models"), Path("/var/lib/ollama/models")]
-    return [own] if own else [Path.home() / ".ollama" / "models", *system]
+    return [own] if own else [*_at_home(".ollama", "models"), *system]
 
 
 def _ollama() -> Iterator[tuple[str, Path]]:
@@ -125,15 +134,17 @@ def _ollama_digest(manifest: Path) -> str | None:
 
 
 def _lm_studio() -> Iterator[tuple[str, Path]]:
-    for root in (Path.home() / ".lmstudio" / "models", _cache() / "lm-studio" / "models"):
+    for root in (*_at_home(".lmstudio", "models"), *_in_cache("lm-studio", "models")):
         for path in _weights(root):
             yield str(path.relative_to(root)), path
 
 
 def _hub_roots() -> list[Path]:
-    own = _variable("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE")
-    home = _variable("HF_HOME")
-    return [own or (home / "hub" if home else _cache() / "huggingface" / "hub")]
+    if own := _variable("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
+        return [own]
+    if home := _variable("HF_HOME"):
+        return [home / "hub"]
+    return _in_cache("huggingface", "hub")
 
 
 def _hub_cache() -> Iterator[tuple[str, Path]]:
@@ -162,7 +173,7 @@ def _main_revision(repo: Path) -> str:
 
 def _llama_cpp() -> Iterator[tuple[str, Path]]:
     own = _variable("LLAMA_CACHE")
-    roots = [_cache() / "llama.cpp", Path.home() / "Library" / "Caches" / "llama.cpp"]
+    roots = [*_in_cache("llama.cpp"), *_at_home("Library", "Caches", "llama.cpp")]
     for root in [own] if own else roots:
         for path in _weights(root):
             yield str(path.relative_to(root)), path

@@ -60,7 +60,7 @@ def locked(name: str, waiting: Callable[[], None] | None = None) -> Iterator[Non
         StorageError: the lock file cannot be made.
     """
     folder = paths.private_dir(paths.models_dir() / ".locks")
-    path = folder / hashlib.sha256(name.encode()).hexdigest()[:32]
+    path = folder / hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     try:
         file = path.open("w")
     except OSError as error:

@@ -62,7 +62,7 @@ def locate_place(reference: str) -> Installed | Downloadable | None:
             return _installed_or(_on_hub(reference.removeprefix(prefix), reference))
     if reference.startswith(("https://", "http://")):
         return _installed_or(_at_address(reference))
-    path = Path(reference).expanduser()
+    path = paths.expanded(reference)
     if reference.lower().endswith(".gguf") or reference.startswith(("/", "./", "../", "~")):
         return own_file(path) if path.exists() or _is_plain_path(reference) else None
     return None

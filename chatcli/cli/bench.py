@@ -10,6 +10,7 @@ from chatcli.cli.completion import model_names
 from chatcli.cli.options import _option, takes
 from chatcli.core.errors import InputError, StorageError, UsageError
 from chatcli.core.printable import visible_line
+from chatcli.paths import expanded
 from chatcli.settings import Settings
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _read(path: str) -> "Report":
     from chatcli.bench.report import from_json
 
     try:
-        text = Path(path).expanduser().read_text(encoding="utf-8")
+        text = expanded(path).read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -133,6 +134,6 @@ def _write(text: str, path: str | None) -> None:
         typer.echo(text, nl=False)
         return
     try:
-        Path(path).expanduser().write_text(text, encoding="utf-8")
+        expanded(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error

@@ -43,9 +43,10 @@ def show(
 ) -> None:
     """Show the settings that hold here and now: all, one section, or one KEY."""
     from chatcli.cli.config_show import shown
+    from chatcli.cli.current import working_folder
     from chatcli.settings import load_settings
 
-    loaded = load_settings(flags={}, environ=os.environ, cwd=Path.cwd())
+    loaded = load_settings(flags={}, environ=os.environ, cwd=working_folder())
     typer.echo(shown(loaded, key, origin=origin, as_json=as_json))
 
 
@@ -131,10 +132,11 @@ def unset(key: Annotated[str, _KEY]) -> None:
 
 def _warn_if_hidden(key: str, file: Path) -> None:
     """Say so when another layer has the last word here, so that the change shows no effect."""
+    from chatcli.cli.current import working_folder
     from chatcli.settings import load_settings
 
     try:
-        found = load_settings(flags={}, environ=os.environ, cwd=Path.cwd()).origin(key)
+        found = load_settings(flags={}, environ=os.environ, cwd=working_folder()).origin(key)
     except ConfigError as error:
         typer.echo(f"Another layer is wrong: {error}.", err=True)
         return

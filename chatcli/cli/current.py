@@ -14,7 +14,11 @@ def current_settings(flags: Mapping[str, object] | None = None) -> Settings:
     Raises:
         ConfigError: a settings file, a variable or a flag is wrong.
     """
-    cwd: Path | None = None
-    with suppress(OSError):  # the folder may have been removed under the shell
-        cwd = Path.cwd()
-    return load_settings(flags=flags or {}, environ=os.environ, cwd=cwd).settings
+    return load_settings(flags=flags or {}, environ=os.environ, cwd=working_folder()).settings
+
+
+def working_folder() -> Path | None:
+    """Return the current folder; None where it was removed under the shell."""
+    with suppress(OSError):
+        return Path.cwd()
+    return None

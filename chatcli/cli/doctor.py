@@ -6,7 +6,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -101,9 +100,10 @@ def _program() -> Iterator[Finding]:
 
 def _settings() -> Iterator[Finding]:
     from chatcli import paths
+    from chatcli.cli.current import working_folder
     from chatcli.settings import load_settings
 
-    loaded = load_settings(flags={}, environ=os.environ, cwd=Path.cwd())
+    loaded = load_settings(flags={}, environ=os.environ, cwd=working_folder())
     file = paths.user_config_file()
     where = str(file) if file.exists() else "defaults (no settings file)"
     model = loaded.settings.model or "the one installed last"

@@ -6,6 +6,7 @@ A reader that has gone (`| head -1`) is no failure: it has got what it wanted, s
 
 import os
 import sys
+from io import TextIOWrapper
 from typing import TextIO
 
 from chatcli.core.errors import ChatcliError
@@ -82,7 +83,10 @@ def _unexpected(error: Exception) -> str:
 
     kind = type(error).__name__
     text = f"unexpected {kind}: {error}. This is a bug"
-    file = logs_dir() / "errors.log"
+    try:
+        file = logs_dir() / "errors.log"
+    except ChatcliError:
+        return f"{text}; --debug shows where"
     before = _size(str(file))
     open_log("errors").error("%s", "".join(traceback.format_exception(error)))
     kept = _size(str(file)) != before  # a log that cannot be written is left out silently
@@ -125,7 +129,13 @@ def hush(stream: TextIO) -> None:
 
 
 def all_streams() -> None:
-    """Give the process the standard streams that it was started without (`chatcli >&-`)."""
+    """Give the process the standard streams that it was started without (`chatcli >&-`).
+
+    Text that is piped in is UTF-8 whatever the locale is, and what is none is refused: under
+    LC_ALL=C Python would pass broken bytes on in disguise.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123  lives as long as the process
+    if isinstance(sys.stdin, TextIOWrapper) and not sys.stdin.isatty():
+        sys.stdin.reconfigure(encoding="utf-8-sig", errors="strict")

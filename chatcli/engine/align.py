@@ -168,7 +168,8 @@ def _matched(
         return end if context[at:end] == segment.ids else None
     if at == len(context):
         return None
-    spelled = _spelled(segment.text.encode(), context, at, tokenizer)
+    # As the tokenizer does it: half of a surrogate pair is read as "?".
+    spelled = _spelled(segment.text.encode("utf-8", "replace"), context, at, tokenizer)
     if spelled is not None:
         return spelled
     ids = _ids([segment], context[:at], tokenizer)

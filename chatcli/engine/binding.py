@@ -209,7 +209,7 @@ class Model:
         if progress is not None:
             self._progress = lib.llama_progress_callback(lambda value, _: progress(value))
             params.progress_callback = self._progress
-        self.handle = lib.llama_model_load_from_file(str(path).encode(), params)
+        self.handle = lib.llama_model_load_from_file(os.fsencode(path), params)
         if not self.handle:
             raise LoadError(f"llama.cpp could not load {path.name}")
         self.vocab = lib.llama_model_get_vocab(self.handle)

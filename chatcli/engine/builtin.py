@@ -3,9 +3,8 @@
 The wording is the published prompt format of each family, written as Jinja.
 """
 
-from pathlib import Path
-
 from chatcli.core.errors import UsageError
+from chatcli.paths import expanded
 
 _CHATML = """\
 {% for message in messages %}
@@ -132,7 +131,7 @@ def builtin_template(name: str) -> str:
     if name in BUILTIN:
         return BUILTIN[name]
     try:
-        return Path(name).expanduser().read_text(encoding="utf-8")
+        return expanded(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         known = ", ".join(BUILTIN)
         raise UsageError(

@@ -113,7 +113,8 @@ class Grammar:
         """
         lib = self._lib = library()
         with _stderr() as said:
-            self.handle = lib.llama_sampler_init_grammar(model.vocab, text.encode(), root.encode())
+            rules = text.encode("utf-8", "replace")
+            self.handle = lib.llama_sampler_init_grammar(model.vocab, rules, root.encode())
         if not self.handle or not text.strip():
             reason = "".join(said).strip().partition("\n")[0].removeprefix("parse: ")
             raise ConstraintError(

@@ -114,7 +114,7 @@ def project_file(cwd: Path) -> Path | None:
     Looked for in `cwd` and its parents up to the root of the git repository or the home
     folder. Outside both only `cwd` itself counts: a file in /tmp or / is nobody's project.
     """
-    home = Path.home()
+    home = paths.home()
     found = None
     for folder in (cwd, *cwd.parents):
         candidate = folder / PROJECT_FILE

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from chatcli.core.printable import visible_line
 from chatcli.core.session import Session, Turn
-from chatcli.terminal.reading import home_path
+from chatcli.paths import expanded
 from chatcli.terminal.slash import Command
 
 _SESSIONS = 50
@@ -117,7 +117,7 @@ def _paths(typed: str) -> Iterator[Candidate]:
     if not folder and typed.startswith("/"):
         folder = "/"
     try:
-        found = sorted((e.name, e.is_dir()) for e in home_path(folder or ".").iterdir())
+        found = sorted((e.name, e.is_dir()) for e in expanded(folder or ".").iterdir())
     except OSError:
         return
     fitting = (

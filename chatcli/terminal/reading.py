@@ -10,6 +10,7 @@ from pathlib import Path
 from chatcli.core.errors import InputError, UsageError
 from chatcli.core.message import Document
 from chatcli.core.printable import visible_line
+from chatcli.paths import expanded
 
 _MAX_BYTES = 64_000_000
 """More than any context can hold; read no further into a file given by mistake."""
@@ -58,16 +59,8 @@ def _first_word(text: str) -> tuple[str, str]:
     return "".join(shlex.split(raw)), behind.lstrip()
 
 
-def home_path(word: str) -> Path:
-    """Return the path with `~` as the home folder; as it stands where there is none."""
-    try:
-        return Path(word).expanduser()
-    except RuntimeError:
-        return Path(word)
-
-
 def _files(word: str) -> list[Path]:
-    path = home_path(word)
+    path = expanded(word)
     if os.path.lexists(path):
         return [path]
     if not glob.has_magic(word):

@@ -100,3 +100,11 @@ def test_the_tools_own_variables_are_honoured(
     assert [one.name for one in local_files() if one.tool == "llama.cpp"][0:1] == [
         "llama.cpp/m.gguf"
     ]
+
+
+def test_without_a_home_folder_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tools then keep nothing for this user; that is no error."""
+    for name in ("XDG_CACHE_HOME", "OLLAMA_MODELS", "HF_HOME", "HF_HUB_CACHE", "LLAMA_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", "~")
+    assert local_files() == []

@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from io import BytesIO, TextIOWrapper
 
 import pytest
 
@@ -44,3 +45,32 @@ def test_missing_streams_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         for stream in given:
             stream.close()
+
+
+def _piped(data: bytes, encoding: str, errors: str) -> TextIOWrapper:
+    return TextIOWrapper(BytesIO(data), encoding=encoding, errors=errors)
+
+
+def test_what_is_piped_in_is_utf8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under LC_ALL=C too; a byte order mark is no part of the text."""
+    monkeypatch.setattr(sys, "stdin", _piped("\ufeff\u00e9\n".encode(), "ascii", "surrogateescape"))
+    all_streams()
+    assert sys.stdin.read() == "\u00e9\n"
+
+
+def test_broken_bytes_do_not_pass_in_disguise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's UTF-8 mode would make lone surrogates of them."""
+    monkeypatch.setattr(sys, "stdin", _piped(b"\xff\n", "utf-8", "surrogateescape"))
+    all_streams()
+    with pytest.raises(UnicodeDecodeError):
+        sys.stdin.read()
+
+
+def test_a_bug_is_told_without_a_home_folder_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """There is then no place for the traceback."""
+    monkeypatch.setenv("HOME", "~")
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    assert told(ZeroDivisionError("x"), debug=False) == 1
+    assert "--debug shows where" in capsys.readouterr().err

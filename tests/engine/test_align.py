@@ -277,3 +277,11 @@ def test_sentencepiece_gets_no_spurious_spaces() -> None:
     made = chat.plan(user("Hello"))
     assert [chat.words.text((i,)) for i in made.ids][:4] == ["<s>", " User", ":", " Hello"]
     assert chat.text(made) == "<s> User: Hello\n\nBot:"
+
+
+def test_half_of_a_surrogate_pair_is_kept_like_any_text() -> None:
+    """It is read as "?": the next turn finds it in the record instead of failing."""
+    chat = Chat(BUILTIN["chatml"], vocabulary())
+    chat.turn("a \udcff b", "yes")
+    made = chat.plan(user("and \ud800?"))
+    assert made.kept == chat.context

@@ -337,3 +337,10 @@ def test_the_template_s_library_is_there_when_the_model_is(tiny_path: Path) -> N
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run(command, check=True, cwd=root, capture_output=True, text=True)
     assert done.stdout.split() == ["False", "True"]
+
+
+def test_a_file_name_that_is_not_utf8_can_be_loaded(tmp_path: Path) -> None:
+    """A file name is bytes."""
+    engine = _engine(write_tiny(tmp_path / "caf\udce9.gguf"))
+    assert engine.context_limit == 4096
+    engine.close()

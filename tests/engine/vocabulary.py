@@ -47,7 +47,7 @@ class Vocabulary:
         if token_id < 256:
             return bytes([token_id])
         names = (*self.controls, *self.words)
-        return names[token_id - 256].encode()
+        return names[token_id - 256].encode("utf-8", "replace")
 
     def is_control(self, token_id: int) -> bool:
         """Whether it is one of the named control tokens."""

@@ -7,12 +7,13 @@ from pathlib import Path
 from chatcli.core.errors import InputError, StorageError, UsageError
 from chatcli.core.printable import visible_line
 from chatcli.core.session import Session
+from chatcli.paths import expanded
 from chatcli.sessions.export import as_json, as_markdown
 from chatcli.sessions.export_html import as_html
 from chatcli.terminal.chat import Chat
 from chatcli.terminal.clipboard import copy as to_clipboard
 from chatcli.terminal.command.talk import plural
-from chatcli.terminal.reading import documents, home_path, split
+from chatcli.terminal.reading import documents, split
 from chatcli.terminal.slash import Command
 
 _FENCE = re.compile(
@@ -62,7 +63,7 @@ def export(chat: Chat, argument: str) -> None:
     session, path = chat.session, chat.conversation.path()
     if not path:
         raise UsageError("nothing has been said in this chat yet", "Ask something first")
-    file = home_path(argument.strip("\"'")) if argument else Path(f"{_stem(session)}.md")
+    file = expanded(argument.strip("\"'")) if argument else Path(f"{_stem(session)}.md")
     match file.suffix.lower():
         case ".md" | ".markdown":
             text = as_markdown(session, path)
