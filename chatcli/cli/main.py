@@ -37,6 +37,7 @@ _TABLE = {
     "show": ("models", "Show what is known of a model."),
     "rm": ("models", "Delete an installed model. Files that are not chatcli's stay."),
     "sessions": ("sessions", "List, search, show, export, import and remove sessions."),
+    "kv": ("kv", "Look after the stored KV state of evaluated tokens."),
     "config": ("config", "Show and change settings."),
     "doctor": ("doctor", "Check library, devices, paths and models."),
     "bench": ("bench", "Measure this machine: cold start, prefill, decode."),

@@ -20,8 +20,8 @@ _CACHEDIR_TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# KV state of chatcli: can be deleted at any time. See https://bford.info/cachedir/\n"
 )
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""Errors of a disk, a quota or a limit that has no room left."""
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""Errors of a disk or a quota that has no room left: deleting something helps."""
 
 
 class Shelf(Protocol):

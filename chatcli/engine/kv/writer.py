@@ -18,14 +18,14 @@ class Writer:
 
     def __init__(self, limit_bytes: int = QUEUE_BYTES) -> None:
         self._limit_bytes = limit_bytes
-        self._jobs: deque[tuple[Callable[[], None], int]] = deque()
+        self._jobs: deque[tuple[Callable[[], object], int]] = deque()
         self._n_bytes = 0
         self._busy = False
         self._closing = False
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    def submit(self, job: Callable[[], None], n_bytes: int = 0) -> None:
+    def submit(self, job: Callable[[], object], n_bytes: int = 0) -> None:
         """Run `job`, which holds `n_bytes` of memory, after those before it.
 
         Waits while the queue is full. After `close` the job is run at once, here.
