@@ -49,7 +49,9 @@ def write_tiny(
     if template is not None:
         writer.add_chat_template(template)
     for key, value in (metadata or {}).items():
-        if isinstance(value, int):
+        if key.endswith("context_length"):
+            writer.add_uint32(key, int(value))
+        elif isinstance(value, int):
             writer.add_int32(key, value)
         else:
             writer.add_float32(key, value)
