@@ -45,11 +45,13 @@ def write_tiny(
     """Write a two-layer llama of about 300 kB and return its path."""
     writer = gguf.GGUFWriter(str(path), "llama")
     _add_shape(writer, context)
-    _add_vocabulary(writer)
+    add_vocabulary(writer)
     if template is not None:
         writer.add_chat_template(template)
     for key, value in (metadata or {}).items():
-        if isinstance(value, int):
+        if key.endswith("context_length"):
+            writer.add_uint32(key, int(value))
+        elif isinstance(value, int):
             writer.add_int32(key, value)
         else:
             writer.add_float32(key, value)
@@ -73,7 +75,8 @@ def _add_shape(writer: gguf.GGUFWriter, context: int) -> None:
     writer.add_rope_dimension_count(N_EMBD // N_HEAD)
 
 
-def _add_vocabulary(writer: gguf.GGUFWriter) -> None:
+def add_vocabulary(writer: gguf.GGUFWriter) -> None:
+    """Add a token for each byte, and a few control tokens."""
     kinds = [gguf.TokenType.CONTROL] * 3 + [gguf.TokenType.USER_DEFINED] * 2
     kinds += [gguf.TokenType.NORMAL] * (len(TOKENS) - len(kinds))
     writer.add_vocab_size(len(TOKENS))

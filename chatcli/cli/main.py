@@ -37,6 +37,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "rm": ("model", "Delete installed models."),
     "sessions": ("sessions", "List, search, show, export and delete what was said."),
+    "kv": ("kv", "Look after the stored KV state: what was evaluated once is read back."),
     "config": ("config", "Show and change settings."),
     "doctor": (
         "doctor",

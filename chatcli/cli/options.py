@@ -42,11 +42,12 @@ KEYS = {
 }
 """The settings key that each field overrides, with the very text that was typed."""
 
-SWITCHES: Mapping[str, tuple[str, bool]] = {
+SWITCHES: Mapping[str, tuple[str, bool | str]] = {
     "raw": ("terminal.markdown", False),
     "hide_reasoning": ("terminal.reasoning", False),
     "no_log": ("sessions.log", False),
     "offline": ("download.offline", True),
+    "no_kv": ("kv.mode", "off"),
 }
 """The settings key of each switch, and what the switch sets it to."""
 
@@ -182,6 +183,9 @@ class Chosen:
         _option("--template", text="Chat template to use: built-in or a file.", metavar="NAME"),
     ] = None
     offline: Annotated[bool, _option("--offline", text="Forbid every download.")] = False
+    no_kv: Annotated[
+        bool, _option("--no-kv", text="Read and write no KV state: evaluate everything anew.")
+    ] = False
 
     def flags(self) -> dict[str, object]:
         """Return what was said, by dotted settings key. A spelled option wins over `-o`.

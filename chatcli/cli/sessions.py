@@ -1,6 +1,7 @@
 """`chatcli sessions`: what was said, to list, search, show, rename, delete, export, import."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +20,9 @@ from chatcli.cli.sessions_shared import (
 )
 from chatcli.core.errors import UsageError
 from chatcli.core.printable import visible_line
+
+if TYPE_CHECKING:
+    from chatcli.core.session import Session
 
 # The store is imported in the bodies: `chatcli --help` needs none of it.
 
@@ -144,12 +148,13 @@ def rm(
     references: Annotated[list[str], SESSION_ID],
     yes: Annotated[bool, YES] = False,
 ) -> None:
-    """Delete chats for good: texts, search index, and what SQLite would leave behind."""
+    """Delete chats for good: texts, search index, KV state, what SQLite would leave behind."""
     with open_store() as store:
         found = list({s.id: s for s in map(store.resolve, references)}.values())
         if not yes:
             confirm(found)
         store.remove_all([session.id for session in found])
+    _forget(found)
     typer.echo(f"Deleted {counted(len(found))}.", err=True)
 
 
@@ -183,8 +188,16 @@ def prune(
                 confirm(found)
             gone = store.remove_all([session.id for session in found], spare_busy=True)
             found = [session for session in found if session.id in gone]
+            _forget(found)
     verb = "Would delete" if dry_run else "Deleted"
     typer.echo(f"{verb} {counted(len(found))}.", err=True)
+
+
+def _forget(sessions: "Sequence[Session]") -> None:
+    """Delete the KV state that only these sessions needed: it could be turned back into text."""
+    from chatcli.engine.kv.store import forget_sessions
+
+    forget_sessions([session.id for session in sessions])
 
 
 _UNITS_S = {"h": 3600.0, "d": 86400.0, "w": 7 * 86400.0, "y": 365 * 86400.0}

@@ -37,7 +37,8 @@ class Prompt:
     `clock` is the session's frozen clock, in seconds since the epoch.
     `max_tokens` None means: fitted to the context. `resume` is a reply to go on with
     (`/continue`): its `asked` equals this `asked`, and `Generated` then holds the whole
-    reply, old and new, while the deltas say only what is new.
+    reply, old and new, while the deltas say only what is new. `session` is the id of the
+    session that asks: what is kept of evaluated tokens goes when that is deleted.
     """
 
     asked: tuple[Message, ...]
@@ -49,6 +50,7 @@ class Prompt:
     stop: tuple[str, ...] = ()
     constraint: Constraint | None = None
     resume: Exchange | None = None
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ Position `i` of the context holds `ids[i]`. The context starts small and grows w
 chat: the state is read out, a larger context is made, and the state is put back, bit-equal.
 """
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from chatcli.core.errors import LoadError
@@ -30,13 +31,18 @@ class CellOptions:
 
 
 class Cells:
-    """The context of `model`, made at the first use."""
+    """The context of `model`, made at the first use.
+
+    `passed` is called when evaluation has come to `mark` tokens or further.
+    """
 
     def __init__(self, model: Model, options: CellOptions) -> None:
         self.model = model
         self.options = options
         self._context: Context | None = None
         self.ids: list[int] = []
+        self.mark = sys.maxsize
+        self.passed: Callable[[], None] = _nothing
 
     @property
     def context(self) -> Context:
@@ -84,6 +90,7 @@ class Cells:
             threads=o.threads,
             kv_type=o.kv_type,
             flash_attention=o.flash_attention,
+            n_seq_max=2,
         )
 
     def _grow(self, n_ctx: int) -> None:
@@ -109,7 +116,10 @@ class Cells:
 
         At most ``len(ids) - 1``: the last id is always evaluated, for its logits.
         """
-        n = min(common_prefix(self.ids, ids), len(ids) - 1)
+        return self.keep(min(common_prefix(self.ids, ids), len(ids) - 1))
+
+    def keep(self, n: int) -> int:
+        """Forget all but the first `n` ids; return how many are left: `n`, or none."""
         if n < len(self.ids) and not self._cut(n):
             n = 0
             self.context.clear()
@@ -131,6 +141,8 @@ class Cells:
         code = self.context.step(token, len(self.ids))
         if code == 0:
             self.ids.append(token)
+            if len(self.ids) >= self.mark:
+                self.passed()
         return code
 
     def extend(self, ids: Sequence[int], *, logits: bool) -> int:
@@ -142,12 +154,30 @@ class Cells:
         self.ids += ids
         if code != 0:
             self.ids = self.ids[: self.context.length]
+        elif len(self.ids) >= self.mark:
+            self.passed()
         return code
+
+    def copy_out(self, start: int, end: int) -> bytearray | None:
+        """Return the state of the ids `start`...`end` - 1; None if it is not whole."""
+        return self.context.copy_out(start, end)
+
+    def copy_in(self, ids: Sequence[int], data: memoryview) -> bool:
+        """Take over the state of ids behind the last; False if it is not theirs."""
+        start = len(self.ids)
+        if not self.context.copy_in(data, start, start + len(ids)):
+            return False
+        self.ids += ids
+        return True
 
     def reset(self) -> None:
         """Forget everything (after an error)."""
         self.context.clear()
         self.ids = []
+
+
+def _nothing() -> None:
+    """Do nothing when no mark is set."""
 
 
 def _padded(n: int) -> int:

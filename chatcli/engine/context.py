@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 ABORTED = 2
 """`llama_decode`: stopped by the abort callback; whole micro-batches stay in memory."""
 
+_CHAT, _SPARE = 0, 1
+"""Sequences: the chat, and one that shares cells with it while they are copied out or in."""
+
 _KV_TYPES = {"f16": 1, "q8_0": 8}  # enum ggml_type
 _FLASH = {"auto": -1, "off": 0, "on": 1}  # enum llama_flash_attn_type
 
@@ -146,6 +149,55 @@ class Context:
         written = lib.llama_state_seq_get_data_ext(self.handle, buffer, size, 0, 0)
         del buffer
         return data[:written]
+
+    def copy_out(self, start: int, end: int) -> bytearray | None:
+        """Return the state of positions `start`...`end` - 1; None if not all are in memory.
+
+        Needs a second sequence (`n_seq_max`), which borrows the cells meanwhile.
+        """
+        lib = self._lib
+        lib.llama_memory_seq_cp(self.memory, _CHAT, _SPARE, start, end)
+        try:
+            if not self._spare_holds(start, end):
+                return None
+            size = lib.llama_state_seq_get_size_ext(self.handle, _SPARE, 0)
+            data = bytearray(size)
+            buffer = (ctypes.c_uint8 * size).from_buffer(data)
+            written = lib.llama_state_seq_get_data_ext(self.handle, buffer, size, _SPARE, 0)
+            del buffer
+            return data if written == size else None
+        finally:
+            lib.llama_memory_seq_rm(self.memory, _SPARE, -1, -1)
+
+    def copy_in(self, data: memoryview, start: int, end: int) -> bool:
+        """Take over the state of positions `start`...`end` - 1 behind those in memory.
+
+        False, and the chat as it was, unless every byte was used and gave just these
+        positions. The caller has checked the bytes: llama.cpp does not.
+        """
+        lib = self._lib
+        size = len(data)
+        buffer = (ctypes.c_uint8 * size).from_buffer(data)
+        try:
+            read = lib.llama_state_seq_set_data_ext(self.handle, buffer, size, _SPARE, 0)
+            if read != size or not self._spare_holds(start, end):
+                return False
+            lib.llama_memory_seq_cp(self.memory, _SPARE, _CHAT, start, end)
+        finally:
+            del buffer
+            lib.llama_memory_seq_rm(self.memory, _SPARE, -1, -1)
+        return self.length == end
+
+    def _spare_holds(self, start: int, end: int) -> bool:
+        """Whether the spare sequence has exactly these positions.
+
+        llama.cpp keeps the positions of a sequence contiguous: behind a sliding window it
+        drops the lowest first, so the lowest and the highest tell of all between.
+        """
+        lib = self._lib
+        first = lib.llama_memory_seq_pos_min(self.memory, _SPARE)
+        last = lib.llama_memory_seq_pos_max(self.memory, _SPARE)
+        return bool(first == start and last == end - 1)
 
     def restore(self, data: bytearray) -> bool:
         """Take over a saved state; False (and nothing in memory) if any byte is not right."""

@@ -21,7 +21,9 @@ from chatcli.core.usage import Usage
 from chatcli.engine.align import Plan, plan
 from chatcli.engine.builtin import builtin_template
 from chatcli.engine.constrain import Drawer, Vocabulary, make_drawer
-from chatcli.engine.identify import fingerprint
+from chatcli.engine.identify import fingerprint, weights
+from chatcli.engine.kv.keep import Fetched, Keeper
+from chatcli.engine.kv.opening import open_keeper
 from chatcli.engine.load import Opened, open_model
 from chatcli.engine.prefill import prefill
 from chatcli.engine.sampler import make_chain
@@ -70,9 +72,11 @@ class LlamaEngine:
         self._opened: Opened = open_model(path, settings.engine, settings.context, log, go_on)
         self._model, self._cells = self._opened.model, self._opened.cells
         self._notices = list(self._opened.notices)
+        self._keeper: Keeper | None = None
         try:
             source = self._template_source(path)
             self.fingerprint: Fingerprint = fingerprint(path, source)
+            self._keeper = self._open_keeper(path)
         except BaseException:
             self.close()
             raise
@@ -84,6 +88,19 @@ class LlamaEngine:
         self._template = ChatTemplate(source, bos=bos, eos=eos)
         self._vocabulary = Vocabulary(native)
         self._planned: tuple[Prompt, Plan] | None = None
+
+    def _open_keeper(self, path: Path) -> Keeper | None:
+        if not self._settings.sessions.log:
+            return None
+        keeper, notice = open_keeper(
+            self._cells,
+            self._settings.kv,
+            path=path,
+            weights=weights(path),
+            on_gpu=self._opened.gpu_layers != 0,
+        )
+        self._notices += [notice] if notice else []
+        return keeper
 
     def _template_source(self, path: Path) -> str:
         if not self._model.generates:
@@ -131,7 +148,10 @@ class LlamaEngine:
         return self._model.piece(token)
 
     def close(self) -> None:
-        """Free the model."""
+        """Free the model; what is to be kept of it is written first."""
+        if self._keeper is not None:
+            self._keeper.close()
+            self._keeper = None
         self._cells.close()
         self._model.close()
 
@@ -162,12 +182,19 @@ class LlamaEngine:
         self._notices.clear()
         turn = self._begin(prompt, began)
         try:
-            if turn.reused:
-                yield Restored(turn.reused)
+            fetched = turn.fetched
+            if fetched.notice:
+                yield Notice(fetched.notice)
+            if n_reused := fetched.memory + fetched.disk:
+                yield Restored(fetched.memory, fetched.disk, fetched.n_bytes)
+            started = time.perf_counter()
             for done, total in prefill(self._cells, turn.ids, cancel):
                 yield Prefilled(done, total)
             turn.prefilled_at = time.perf_counter()
-            turn.evaluated = len(self._cells.ids) - turn.reused
+            turn.prefill_s = turn.prefilled_at - started
+            turn.evaluated = len(self._cells.ids) - n_reused
+            if self._keeper is not None:
+                self._keeper.boundary()
             if cancel:
                 turn.progress.finish = "cancelled"
             else:
@@ -198,9 +225,22 @@ class LlamaEngine:
         chain.accept(*ids[-LOOK_BACK:])
         drawer = make_drawer(chain, self._model, self._vocabulary, constraint)
         self._room_for(ids)
-        reused = self._cells.take(ids)
+        fetched = self._fetch(prompt, ids)
         reply = self._reply(prompt, planned)
-        return _Running(planned, ids, reused, limits, drawer, reply, Progress(), began)
+        return _Running(planned, ids, fetched, limits, drawer, reply, Progress(), began)
+
+    def _fetch(self, prompt: Prompt, ids: list[int]) -> Fetched:
+        n_memory = self._cells.take(ids)
+        if self._keeper is None:
+            return Fetched(n_memory)
+        return self._keeper.fetch(prompt.session, ids, n_memory)
+
+    def _keep(self, turn: "_Running") -> int:
+        """Keep what was evaluated; return the bytes that will be written."""
+        if self._keeper is None:
+            return 0
+        n_sound = len(turn.ids) + len(turn.progress.ids)
+        return self._keeper.finish(n_sound, turn.evaluated, turn.prefill_s)
 
     def _reply(self, prompt: Prompt, planned: Plan) -> Reply:
         stops = (*prompt.stop, *_STOPS.get(self._settings.engine.template or "", ()))
@@ -232,12 +272,15 @@ class LlamaEngine:
         progress, reply = turn.progress, turn.reply
         first = progress.first_token_at or now
         usage = Usage(
-            reused_memory=turn.reused,
+            reused_memory=turn.fetched.memory,
+            reused_disk=turn.fetched.disk,
             evaluated=turn.evaluated,
             completion=progress.drawn,
             prefill_s=turn.prefilled_at - turn.began,
             decode_s=now - first if progress.drawn else 0.0,
             ttft_s=first - turn.began,
+            read_bytes=turn.fetched.n_bytes,
+            written_bytes=self._keep(turn),
             context=self.context_limit,
         )
         record = turn.plan.record(progress.ids, reply.thought)
@@ -252,13 +295,14 @@ class _Running:
 
     plan: Plan
     ids: list[int]
-    reused: int
+    fetched: Fetched
     limits: Limits
     drawer: Drawer
     reply: Reply
     progress: Progress
     began: float
     prefilled_at: float = 0.0
+    prefill_s: float = 0.0
     evaluated: int = 0
 
 

@@ -100,6 +100,7 @@ def _base(request: Request, engine: Engine) -> Prompt:
         stop=request.stop,
         constraint=request.constraint,
         resume=None if resume is None else exchanges([resume], engine.fingerprint)[0],
+        session=session.id,
     )
 
 

@@ -44,6 +44,7 @@ _RANGES: Mapping[str, tuple[float | None, float | None]] = {
     "engine.threads": (1, 512),  # GGML_MAX_N_THREADS
     "engine.gpu_layers": (-1, None),
     "engine.batch": (1, None),
+    "kv.budget_bytes": (0, None),
     "logs.max_bytes": (1_000, None),
 }
 

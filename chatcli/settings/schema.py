@@ -32,6 +32,13 @@ class EngineSettings(Frozen):
     template: str | None = None
 
 
+class KvSettings(Frozen):
+    """What is kept of evaluated tokens. `budget_bytes` None: fitted to the free disk."""
+
+    mode: Literal["off", "ram", "disk"] = "disk"
+    budget_bytes: int | None = None
+
+
 class TerminalSettings(Frozen):
     """How the REPL looks and feels."""
 
@@ -73,6 +80,7 @@ class Settings(Frozen):
     context: ContextSettings = field(default_factory=ContextSettings)
     reply: ReplySettings = field(default_factory=ReplySettings)
     engine: EngineSettings = field(default_factory=EngineSettings)
+    kv: KvSettings = field(default_factory=KvSettings)
     terminal: TerminalSettings = field(default_factory=TerminalSettings)
     sessions: SessionSettings = field(default_factory=SessionSettings)
     logs: LogSettings = field(default_factory=LogSettings)

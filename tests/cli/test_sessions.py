@@ -22,7 +22,9 @@ from chatcli.core.errors import (
 )
 from chatcli.core.event import Delta
 from chatcli.core.session import Kind, Session, SessionId
+from chatcli.engine.kv.store import kv_dir, open_disk
 from chatcli.sessions.sqlite import SqliteStore
+from tests.engine.kv.made import block, put
 from tests.sessions.made import opened, session, turn
 
 
@@ -30,6 +32,7 @@ from tests.sessions.made import opened, session, turn
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data folder of our own."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path
 
 
@@ -300,3 +303,22 @@ sys.stdin.read()
     ]
     assert lines[-2:] == ["--- made \u00b7 interrupted", "one two three"]
     assert SessionId("chat1111") == made.id
+
+
+def test_deleted_chats_take_their_state_along() -> None:
+    """KV state could be turned back into text: rm and prune delete it, rename does not."""
+    one = _keep("chat1111", "One", "hello", age_s=9 * 86400)
+    two = _keep("chat2222", "Two", "hello")
+    for chat, token in ((one, 1), (two, 2)):
+        put(kept := open_disk(), block([token]), session=chat.id)
+        kept.close()
+
+    def files() -> int:
+        return len(list(kv_dir().glob("*/??/*.kv")))
+
+    _run("rename", "chat1111", "Uno")
+    assert files() == 2
+    _run("prune", "--chats", "--older", "7d", "-y")
+    assert files() == 1
+    _run("rm", "chat2222", "-y")
+    assert files() == 0

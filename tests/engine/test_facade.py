@@ -11,12 +11,18 @@ import pytest
 
 from chatcli.core.cancel import Cancel
 from chatcli.core.errors import ContextOverflow, CorruptModel, LoadError, NotAChatModel, UsageError
-from chatcli.core.event import Delta, Generated, Prefilled, Restored
+from chatcli.core.event import Delta, Generated, Notice, Prefilled, Restored
 from chatcli.core.message import Message, user
 from chatcli.core.ports import Constraint, Exchange, Prompt
 from chatcli.core.sampling import Sampling
 from chatcli.engine.facade import LlamaEngine
-from chatcli.settings import ContextSettings, EngineSettings, Settings
+from chatcli.settings import (
+    ContextSettings,
+    EngineSettings,
+    KvSettings,
+    SessionSettings,
+    Settings,
+)
 from tests.tiny_gguf import CHATML, write_tiny
 
 HOT = Sampling(temperature=1.0, seed=7, logit_bias=((2, -100.0),))
@@ -344,3 +350,111 @@ def test_a_file_name_that_is_not_utf8_can_be_loaded(tmp_path: Path) -> None:
     engine = _engine(write_tiny(tmp_path / "caf\udce9.gguf"))
     assert engine.context_limit == 4096
     engine.close()
+
+
+def _turns(engine: LlamaEngine, history: tuple[Exchange, ...]) -> Generated:
+    prompt = Prompt(asked=(user("more"),), history=history, sampling=HOT, max_tokens=9)
+    return _say(engine, dataclasses.replace(prompt, session="chat"))
+
+
+def test_a_new_process_evaluates_only_what_is_new(tiny_path: Path) -> None:
+    """A chat goes on from the disk as it would have from memory, and says so."""
+    engine = _engine(tiny_path)
+    said, history = _chat(engine, 4)
+    assert all(done.usage.written_bytes > 0 for done in said)
+    engine.close()
+    fresh = _engine(tiny_path)
+    prompt = Prompt(asked=(user("more"),), history=history, sampling=HOT, max_tokens=9)
+    events = list(fresh.generate(prompt, Cancel()))
+    done = events[-1]
+    assert isinstance(done, Generated)
+    usage = done.usage
+    had = said[-1].usage.prompt + len(said[-1].record.reply)
+    assert usage.reused_memory == 0
+    # The last token of a reply that was cut is drawn, not evaluated.
+    assert usage.reused_disk in (had - 1, had)
+    assert usage.evaluated == usage.prompt - usage.reused_disk
+    assert events[0] == Restored(0, usage.reused_disk, usage.read_bytes)
+    assert usage.read_bytes > 0
+    fresh.close()
+    off = _engine(tiny_path, Settings(kv=KvSettings(mode="off")))
+    again = _say(off, prompt)
+    assert (again.usage.reused_disk, again.usage.written_bytes) == (0, 0)
+    assert again.reply == done.reply
+    off.close()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(kv=KvSettings(mode="off")),
+        Settings(kv=KvSettings(mode="ram")),
+        Settings(sessions=SessionSettings(log=False)),
+    ],
+)
+def test_off_ram_and_incognito_write_nothing(
+    tiny_path: Path, tmp_path: Path, settings: Settings
+) -> None:
+    """The folder is not even made."""
+    engine = _engine(tiny_path, settings)
+    _chat(engine, 2)
+    engine.close()
+    assert not (tmp_path / "cache" / "chatcli" / "kv").exists()
+
+
+def test_in_ram_another_chat_comes_back_within_the_process(tiny_path: Path) -> None:
+    """What one context cannot hold at the same time is put back without a file."""
+    engine = _engine(tiny_path, Settings(kv=KvSettings(mode="ram")))
+    _, history = _chat(engine, 3)
+    _say(engine, Prompt(asked=(user("something else"),), sampling=HOT, max_tokens=3))
+    assert _turns(engine, history).usage.reused_disk > 50
+    engine.close()
+
+
+def test_a_store_that_cannot_be_opened_is_said_once(tiny_path: Path, tmp_path: Path) -> None:
+    """The chat goes on without."""
+    (tmp_path / "cache" / "chatcli").mkdir(parents=True)
+    (tmp_path / "cache" / "chatcli" / "kv").write_bytes(b"")
+    engine = _engine(tiny_path)
+    prompt = Prompt(asked=(user("hi"),), sampling=HOT, max_tokens=3)
+    events = list(engine.generate(prompt, Cancel()))
+    assert isinstance(events[0], Notice)
+    assert events[0].text.startswith("State is not kept: ")
+    assert not any(isinstance(e, Notice) and "State" in e.text for e in _events(engine, prompt))
+    engine.close()
+
+
+def _events(engine: LlamaEngine, prompt: Prompt) -> list[object]:
+    return list(engine.generate(prompt, Cancel()))
+
+
+def test_long_rope_is_kept_only_where_the_factors_are_the_same(tmp_path: Path) -> None:
+    """Beyond the original context the same tokens have other numbers."""
+    path = write_tiny(
+        tmp_path / "long.gguf",
+        metadata={"llama.rope.scaling.original_context_length": 1024},
+    )
+    engine = _engine(path)
+    short = Prompt(asked=(user("hi"),), sampling=HOT, max_tokens=20)
+    assert _say(engine, short).usage.written_bytes > 0
+    long = Prompt(asked=(user("y" * 1200),), sampling=HOT, max_tokens=3)
+    assert _say(engine, long).usage.written_bytes == 0
+    engine.close()
+
+
+def test_deleting_the_session_deletes_its_state(tiny_path: Path, tmp_path: Path) -> None:
+    """Blocks that another session used stay until that one goes, too."""
+    from chatcli.engine.kv.store import forget_sessions
+
+    engine = _engine(tiny_path)
+    prompt = Prompt(asked=(user("hi there, you"),), sampling=HOT, max_tokens=9, session="a")
+    _say(engine, prompt)
+    _say(engine, dataclasses.replace(prompt, session="b"))
+    _say(engine, dataclasses.replace(prompt, asked=(user("only a says this"),)))
+    engine.close()
+    files = sorted((tmp_path / "cache" / "chatcli" / "kv").glob("*/??/*.kv"))
+    assert forget_sessions(["a"]) > 0
+    left = sorted((tmp_path / "cache" / "chatcli" / "kv").glob("*/??/*.kv"))
+    assert 0 < len(left) < len(files)
+    forget_sessions(["b"])
+    assert not any(path.exists() for path in files)

@@ -1,0 +1,1 @@
+"""KV state on disk: what was evaluated once is read back, by any session and any process."""
