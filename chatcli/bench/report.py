@@ -259,7 +259,7 @@ def from_json(text: str, name: str) -> Report:
     """
     try:
         return _report(json.loads(text))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             f"{name} is not a report of chatcli bench: {error}",
             "Make one with: chatcli bench --json -o FILE",

@@ -66,7 +66,7 @@ def read_index() -> dict[str, Installed]:
             return {}
         root = paths.models_dir()
         return {name: _read(root, name, one) for name, one in content["models"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
 
 

@@ -127,7 +127,7 @@ def _ollama_digest(manifest: Path) -> str | None:
     try:
         layers = json.loads(manifest.read_text(encoding="utf-8"))["layers"]
         digests = [str(one["digest"]) for one in layers if one["mediaType"] == _MODEL_LAYER]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     good = [one for one in digests if re.fullmatch(r"sha256:[0-9a-f]{64}", one)]
     return good[0] if good else None

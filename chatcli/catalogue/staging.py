@@ -84,7 +84,7 @@ class Partial:
     def _read_facts(self) -> dict[str, object]:
         try:
             facts = json.loads(self._facts_path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         return facts if isinstance(facts, dict) else {}
 

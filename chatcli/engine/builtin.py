@@ -6,6 +6,9 @@ The wording is the published prompt format of each family, written as Jinja.
 from chatcli.core.errors import UsageError
 from chatcli.paths import expanded
 
+_MAX_CHARACTERS = 1_000_000
+"""The longest template known has 100,000; /dev/zero has no end."""
+
 _CHATML = """\
 {% for message in messages %}
 {{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}
@@ -131,10 +134,17 @@ def builtin_template(name: str) -> str:
     if name in BUILTIN:
         return BUILTIN[name]
     try:
-        return expanded(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        known = ", ".join(BUILTIN)
-        raise UsageError(
-            f"there is no chat template {name!r}",
-            f"Use one of {known}, or the path of a Jinja file.",
-        ) from error
+        with expanded(name).open(encoding="utf-8") as file:
+            source = file.read(_MAX_CHARACTERS + 1)
+    except (OSError, ValueError) as error:
+        raise _unknown(name) from error
+    if len(source) > _MAX_CHARACTERS:
+        raise _unknown(name)
+    return source
+
+
+def _unknown(name: str) -> UsageError:
+    known = ", ".join(BUILTIN)
+    return UsageError(
+        f"there is no chat template {name!r}", f"Use one of {known}, or the path of a Jinja file."
+    )

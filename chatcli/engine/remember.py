@@ -11,7 +11,7 @@ from chatcli.paths import private_dir
 
 def recall(file: Path) -> dict[str, object]:
     """Return what was remembered; nothing if the file is missing or damaged."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, RecursionError):
         loaded = json.loads(file.read_text(encoding="utf-8"))
         if isinstance(loaded, dict):
             return loaded

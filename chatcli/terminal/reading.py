@@ -1,19 +1,30 @@
-"""Files given to /read: which words are paths, and their text as documents."""
+"""Files given to /read: which words are paths, and their text as documents.
 
+A file or a pipe given by mistake is refused before it fills the memory.
+"""
+
+import codecs
 import glob
 import os
 import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from chatcli.core.errors import InputError, UsageError
 from chatcli.core.message import Document
 from chatcli.core.printable import visible_line
 from chatcli.paths import expanded
 
-_MAX_BYTES = 64_000_000
-"""More than any context can hold; read no further into a file given by mistake."""
+MAX_BYTES = 64_000_000
+"""More than any context can hold; no file and no pipe is read further."""
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
 
 
 def split(argument: str) -> tuple[list[Path], str]:
@@ -84,17 +95,49 @@ def _text(path: Path) -> str:
     if path.is_dir():
         raise InputError(f"{shown} is a folder", f"Name its files, as {shown}/*")
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise InputError(f"{shown} is larger than {_MAX_BYTES:,} bytes", "Cut it first")
-        data = path.read_bytes()
+        with path.open("rb") as stream:
+            data = read_all(stream, shown)
     except OSError as error:
         raise InputError(f"cannot read {shown}: {error.strerror or error}") from error
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
+    return decode(data, shown)
+
+
+def read_all(stream: BinaryIO, name: str) -> bytes:
+    """Return all of a file or a pipe, which may have no end (`yes`, /dev/zero).
+
+    Raises:
+        InputError: it is longer than `MAX_BYTES`.
+    """
+    data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
         raise InputError(
-            f"{shown} is not UTF-8 text", "Convert it first, for example with `iconv -t utf-8`"
+            f"{name} is larger than {MAX_BYTES:,} bytes, more than any context can hold",
+            "Cut it first, as with: head -c 100000",
+        )
+    return data
+
+
+def decode(data: bytes, name: str) -> str:
+    """Return `data` as text: UTF-8, or UTF-16 where it begins with a byte order mark.
+
+    Raises:
+        InputError: it is binary, or has a byte that is not UTF-8; says where.
+    """
+    mark, encoding = next((bom for bom in _BOMS if data.startswith(bom[0])), (b"", "utf-8"))
+    if encoding == "utf-8" and b"\0" in data:
+        raise _binary(name)
+    try:
+        text = data[len(mark) :].decode(encoding)
+    except UnicodeDecodeError as error:
+        at = error.start + len(mark)
+        raise InputError(
+            f"{name} is not {encoding.upper()} text: byte 0x{data[at]:02x} at offset {at:,}",
+            "Convert it first, as with: iconv -f LATIN1 -t UTF-8",
         ) from error
-    if "\0" in text:
-        raise InputError(f"{shown} is not a text file")
+    if "\0" in text:  # UTF-32, or no text at all
+        raise _binary(name)
     return text
+
+
+def _binary(name: str) -> InputError:
+    return InputError(f"{name} is binary, not text", "Convert it to text first")

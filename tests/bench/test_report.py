@@ -97,7 +97,14 @@ def test_json_says_what_follows_from_the_numbers() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", '{"format": 2}', to_json(report()).replace('"ours": [', '"ours": ["x",', 1)],
+    [
+        "",
+        "[]",
+        "{}",
+        "[" * 100_000,
+        '{"format": 2}',
+        to_json(report()).replace('"ours": [', '"ours": ["x",', 1),
+    ],
 )
 def test_what_is_no_report_is_refused(text: str) -> None:
     """The file is named, and how to make one."""

@@ -47,6 +47,7 @@ def test_what_is_recorded_is_read_back(tmp_path: Path) -> None:
         '{"format": 1, "models": {"a": {}}}',
         '{"format": 1, "models": {"a": []}}',
         json.dumps({"format": 1, "models": {"a": {"parts": []}}}),
+        "[" * 100_000,
     ],
 )
 def test_a_damaged_index_counts_as_empty(content: str) -> None:

@@ -39,7 +39,7 @@ def test_ollamas_models_have_their_own_names(own_home: Path) -> None:
 
 @pytest.mark.parametrize(
     "manifest",
-    ["", "[]", '{"layers": 3}', '{"layers": [{}]}', '{"layers": []}'],
+    ["", "[]", "[" * 100_000, '{"layers": 3}', '{"layers": [{}]}', '{"layers": []}'],
 )
 def test_damaged_manifests_are_passed_over(own_home: Path, manifest: str) -> None:
     """A half-written file of another tool is not our error."""

@@ -33,7 +33,7 @@ def test_facts_and_bytes_survive_the_process(tmp_path: Path, weights: bytes) -> 
     assert (tmp_path / "w.gguf").read_bytes() == weights
 
 
-@pytest.mark.parametrize("facts", ["", "[]", "{", "\udc80"])
+@pytest.mark.parametrize("facts", ["", "[]", "{", "\udc80", "[" * 100_000])
 def test_damaged_facts_count_as_none(tmp_path: Path, facts: str) -> None:
     """A half-written note means starting over, not a crash."""
     (tmp_path / "w.gguf.partial.json").write_bytes(facts.encode("utf-8", "surrogateescape"))

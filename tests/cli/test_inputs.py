@@ -1,53 +1,13 @@
 """What is piped in or attached is read as text, or refused with a reason."""
 
-import codecs
 import io
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from chatcli.cli.inputs import decode, question, read_file, read_stdin
+from chatcli.cli.inputs import question, read_file, read_stdin
 from chatcli.core.errors import InputError, UsageError
 from tests.cli.given import pipe_in
-
-TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
-
-
-@given(TEXT)
-def test_utf8_and_marked_utf16_come_back_as_they_were(text: str) -> None:
-    """With and without a byte order mark, which is no part of the text."""
-    text = text.removeprefix("\ufeff")
-    assert decode(codecs.BOM_UTF8 + text.encode(), "f") == text
-    assert decode(codecs.BOM_UTF16_LE + text.encode("utf-16-le"), "f") == text
-    assert decode(codecs.BOM_UTF16_BE + text.encode("utf-16-be"), "f") == text
-
-
-@given(st.binary())
-def test_any_bytes_are_text_or_a_clear_error(data: bytes) -> None:
-    """Nothing else can come out, and text never holds a NUL."""
-    with suppress(InputError):
-        assert "\0" not in decode(data, "f")
-
-
-def test_a_wrong_byte_is_named_with_its_offset() -> None:
-    """The offset counts from the start of the file, the byte order mark included."""
-    with pytest.raises(InputError, match=r"f is not UTF-8 text: byte 0xe9 at offset 3\. .*iconv"):
-        decode(b"caf\xe9 creme", "f")
-    with pytest.raises(InputError, match="byte 0xff at offset 4"):
-        decode(codecs.BOM_UTF8 + b"a\xff", "f")
-    with pytest.raises(InputError, match="UTF-16-LE text: byte 0x61 at offset 2"):
-        decode(codecs.BOM_UTF16_LE + b"a", "f")
-
-
-@pytest.mark.parametrize("data", [b"\x7fELF\0\0", b"a\0b", "hi".encode("utf-32")])
-def test_binary_is_called_binary(data: bytes) -> None:
-    """A NUL byte anywhere, also far behind the start."""
-    for found in (data, b"text " * 50_000 + data if data != "hi".encode("utf-32") else data):
-        with pytest.raises(InputError, match="f is binary, not text"):
-            decode(found, "f")
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
@@ -107,3 +67,14 @@ def test_nothing_to_ask_is_a_usage_error(monkeypatch: pytest.MonkeyPatch) -> Non
     pipe_in(monkeypatch, b"")
     with pytest.raises(InputError, match="-a - means stdin"):
         question(["hi"], ["-"])
+
+
+def test_what_has_no_end_is_refused_before_it_fills_the_memory() -> None:
+    """`yes | chatcli` and `-a /dev/zero` end in an error."""
+    with (
+        Path("/dev/zero").open("rb") as endless,
+        pytest.raises(InputError, match=r"stdin is larger than 64,000,000 bytes"),
+    ):
+        read_stdin(endless)
+    with pytest.raises(InputError, match=r"/dev/zero is larger than 64,000,000 bytes"):
+        read_file("/dev/zero")

@@ -45,3 +45,9 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"GGUF\xff\xfe")
     with pytest.raises(UsageError):
         builtin_template(str(path))
+
+
+def test_what_has_no_end_is_no_template() -> None:
+    """It is given up before it fills the memory."""
+    with pytest.raises(UsageError, match="no chat template '/dev/zero'"):
+        builtin_template("/dev/zero")

@@ -81,6 +81,6 @@ def test_a_damaged_memory_is_asked_again(model: Path) -> None:
     """Rubbish in the cache is no reason to fail."""
     file = Path(os.environ["XDG_CACHE_HOME"]) / "chatcli" / "self-test.json"
     file.parent.mkdir(parents=True)
-    file.write_text('{"x": [')
+    file.write_text('{"x": ' + "[" * 100_000)
     assert check(model) == Outcome("ok")
     assert probe.Memory().kind_of(probe.library_and_machine(), "nothing") is None

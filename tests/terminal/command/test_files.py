@@ -45,13 +45,13 @@ def test_read_without_a_question_waits_for_the_next(table: Make, tmp_path: Path)
 def test_read_says_what_is_wrong_with_a_file(table: Make, tmp_path: Path) -> None:
     """Missing, a folder, not text, no argument: nothing is attached."""
     (tmp_path / "folder").mkdir()
-    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "binary").write_bytes(b"\xfe\xff\x00")
     (tmp_path / "nul").write_bytes(b"a\0b")
     chat = table()
     assert "no such file: missing.txt" in chat.err("/read missing.txt what?")
     assert "folder is a folder" in chat.err("/read folder")
-    assert "not UTF-8 text" in chat.err("/read binary")
-    assert "not a text file" in chat.err("/read nul")
+    assert "not UTF-16-BE text" in chat.err("/read binary")
+    assert "nul is binary" in chat.err("/read nul")
     assert "/read wants a file" in chat.err("/read")
     assert chat.chat.documents == []
 
