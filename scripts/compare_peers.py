@@ -143,7 +143,7 @@ def main() -> None:
     here = this_machine()
     with program() as chatcli, tempfile.TemporaryDirectory() as folder:
         options = ["-m", args.model, "--max-tokens", str(args.max_tokens), "--offline"]
-        command = chatcli.command("ask", *options, "--", args.prompt)
+        command = chatcli.command("ask", *options, "--no-kv", "--", args.prompt)
         contestants = [Contestant("chatcli", command, chatcli.environ)]
         if binary is not None:
             contestants.append(llama_completion(binary, args, default_threads()))

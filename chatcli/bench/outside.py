@@ -44,7 +44,8 @@ def cold(subject: Subject) -> Iterator[Result]:
 
 def _ask(subject: Subject, chatcli: Program, prompt: str, n_tokens: int) -> list[str]:
     """Return the command of a one-shot."""
-    options = ["-m", str(subject.path), "--max-tokens", str(n_tokens), "--offline"]
+    # Without stored state: each run is to evaluate the same question, not to find it done.
+    options = ["-m", str(subject.path), "--max-tokens", str(n_tokens), "--offline", "--no-kv"]
     return chatcli.command("ask", *options, "--", prompt)
 
 

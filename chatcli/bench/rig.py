@@ -18,7 +18,7 @@ from chatcli.core.ports import Exchange, Prompt
 from chatcli.core.sampling import Sampling
 from chatcli.engine.cells import Cells
 from chatcli.engine.facade import LlamaEngine
-from chatcli.settings import Settings
+from chatcli.settings import KvSettings, Settings
 
 STORY = (
     "Tell me a very long story about a lighthouse keeper and the sea, in twenty chapters,"
@@ -54,6 +54,8 @@ class Rig:
     """A model opened as `chatcli chat` opens it."""
 
     def __init__(self, name: str, path: Path, settings: Settings) -> None:
+        # Without stored state: what is measured is to be evaluated, each time.
+        settings = replace(settings, kv=KvSettings(mode="off"))
         self.engine = LlamaEngine(name, path, settings, lambda _level, _text: None)
         self._settings = settings
 
