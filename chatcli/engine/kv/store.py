@@ -30,6 +30,8 @@ RAM_BYTES = 10**9
 _EVICT_TO = 0.95
 """Evicting a little more than is needed keeps it from being needed at every block."""
 _LEAVES = 64
+CHECKPOINTS = 3
+"""Recurrent states that a session keeps, of its last turns: each is as large as the first."""
 
 T = TypeVar("T")
 
@@ -139,6 +141,10 @@ class Store:
         """Return what is known of a namespace."""
         return self._asked(lambda index: index.space(namespace), None)
 
+    def checkpoint(self, key: bytes) -> Row | None:
+        """Return the recurrent state behind the prefix of this key."""
+        return self._asked(lambda index: index.checkpoint(key), None)
+
     def has(self, block_id: bytes) -> bool:
         """Whether a block is known."""
         return self._asked(lambda index: index.has(block_id), otherwise=False)
@@ -189,13 +195,15 @@ class Store:
     def note(self, session: str, ids: Iterable[bytes], tally: Tally, space: Space) -> None:
         """Note what a turn of a session used and did."""
         ids = list(ids)
+        none: list[Row] = []
 
-        def write(index: Index) -> None:
+        def write(index: Index) -> list[Row]:
             index.use(session, ids)
             index.count(tally)
             index.know(space)
+            return index.surplus(session, CHECKPOINTS)
 
-        self._writer.submit(lambda: self._asked(write, None))
+        self._writer.submit(lambda: self.drop(self._asked(write, none)))
 
     def _write(self, block: Block, payload: Bytes) -> None:
         n_bytes = header_bytes(block) + len(payload)
