@@ -56,7 +56,7 @@ def open_disk(folder: Path | None = None, budget_bytes: int | None = None) -> "S
     except (OSError, sqlite3.Error) as error:
         raise StorageError(f"cannot use {files.folder}: {error}") from error
     budget = budget_bytes if budget_bytes is not None else min(MAX_BYTES, int(free * DISK_SHARE))
-    return Store(files, index, budget, reopen=lambda: _opened(path, files))
+    return Store(files, index, budget, remake=lambda: _remade(path, files))
 
 
 def open_ram(budget_bytes: int | None = None) -> "Store":
@@ -70,16 +70,18 @@ def _opened(path: Path, files: Files) -> Index:
     except sqlite3.OperationalError:  # locked, or a disk that cannot be written: not damaged
         raise
     except sqlite3.DatabaseError:
-        _discard(path)
-        index = Index(path)
+        return _remade(path, files)
     if index.is_new:
         rebuild(index, files)
     return index
 
 
-def _discard(path: Path) -> None:
+def _remade(path: Path, files: Files) -> Index:
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
+    index = Index(path)
+    rebuild(index, files)
+    return index
 
 
 class Store:
@@ -91,13 +93,13 @@ class Store:
         index: Index,
         budget_bytes: int,
         *,
-        reopen: Callable[[], Index] | None = None,
+        remake: Callable[[], Index] | None = None,
     ) -> None:
         self.shelf = shelf
         self.index = index
         self.budget_bytes = budget_bytes
         self.library = ""
-        self._reopen = reopen
+        self._remake = remake
         self._writer = Writer()
         self._pinned: frozenset[bytes] = frozenset()
         self._n_bytes: int | None = None
@@ -126,10 +128,10 @@ class Store:
 
     def _heal(self, damaged: Index) -> None:
         with self._broken:
-            if self.index is damaged and self._reopen is not None:
+            if self.index is damaged and self._remake is not None:
                 with suppress(OSError, sqlite3.Error):
                     damaged.close()
-                    self.index = self._reopen()
+                    self.index = self._remake()
 
     # -- reading -------------------------------------------------------------------------
 

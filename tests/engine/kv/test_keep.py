@@ -246,3 +246,12 @@ def test_either_type_of_cell_comes_back(gemma: Model, tmp_path: Path, kind: str)
     assert (side.logits == unbroken.logits).all()
     side.close()
     unbroken.close()
+
+
+def test_cells_behind_the_window_are_not_mistaken_for_whole(gemma: Model) -> None:
+    """llama.cpp would hand out a block without them; it would answer wrongly later."""
+    side = recomputed(gemma, words(1, 20 * WINDOW))
+    assert side.cells.copy_out(0, WINDOW) is None
+    assert side.cells.copy_out(19 * WINDOW, 20 * WINDOW) is not None
+    assert side.cells.copy_out(19 * WINDOW, 20 * WINDOW + 1) is None
+    side.close()
