@@ -266,6 +266,11 @@ class Model:
         )
 
     @property
+    def hybrid(self) -> bool:
+        """Whether attention layers and recurrent ones stand side by side."""
+        return bool(self._lib.llama_model_is_hybrid(self.handle))
+
+    @property
     def generates(self) -> bool:
         """Whether this is a decoder (an embedding model or an encoder is not)."""
         lib = self._lib

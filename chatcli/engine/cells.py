@@ -108,7 +108,7 @@ class Cells:
         self._put_back(state)
 
     def _put_back(self, state: bytearray) -> None:
-        if state and not self.context.restore(state):
+        if self.ids and not (state and self.context.restore(state)):
             self.ids = []
 
     def take(self, ids: Sequence[int]) -> int:

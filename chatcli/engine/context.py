@@ -18,6 +18,8 @@ ABORTED = 2
 _CHAT, _SPARE = 0, 1
 """Sequences: the chat, and one that shares cells with it while they are copied out or in."""
 
+_RECURRENT_ONLY = 1  # LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY
+
 _KV_TYPES = {"f16": 1, "q8_0": 8}  # enum ggml_type
 _FLASH = {"auto": -1, "off": 0, "on": 1}  # enum llama_flash_attn_type
 
@@ -59,6 +61,8 @@ class Context:
         self.n_batch: int = lib.llama_n_batch(self.handle)
         self.memory = lib.llama_get_memory(self.handle)
         self._abort: Any = None
+        hybrid = model.hybrid and n_seq_max > 1
+        self._no_tail = self._state(_SPARE, _RECURRENT_ONLY) if hybrid else None
         self._batch = lib.llama_batch_init(self.n_batch, 0, 1)
         for i in range(self.n_batch):
             self._batch.n_seq_id[i] = 1
@@ -142,30 +146,40 @@ class Context:
 
     def save(self) -> bytearray:
         """Return the state of all positions, as llama.cpp lays it out."""
+        return self._state(_CHAT, 0) or bytearray()
+
+    def _state(self, sequence: int, flags: int) -> bytearray | None:
+        """Return the state of a sequence; None if llama.cpp could not write it all."""
         lib = self._lib
-        size = lib.llama_state_seq_get_size_ext(self.handle, 0, 0)
+        size = lib.llama_state_seq_get_size_ext(self.handle, sequence, flags)
         data = bytearray(size)
         buffer = (ctypes.c_uint8 * size).from_buffer(data)
-        written = lib.llama_state_seq_get_data_ext(self.handle, buffer, size, 0, 0)
+        written = lib.llama_state_seq_get_data_ext(self.handle, buffer, size, sequence, flags)
         del buffer
-        return data[:written]
+        return data if written == size else None
+
+    def _take_over(self, sequence: int, data: bytearray | memoryview, flags: int) -> bool:
+        """Set the state of a sequence; False unless every byte was used."""
+        size = len(data)
+        buffer = (ctypes.c_uint8 * size).from_buffer(data)
+        read = self._lib.llama_state_seq_set_data_ext(self.handle, buffer, size, sequence, flags)
+        return bool(read == size)
 
     def copy_out(self, start: int, end: int) -> bytearray | None:
         """Return the state of positions `start`...`end` - 1; None if not all are in memory.
 
-        Needs a second sequence (`n_seq_max`), which borrows the cells meanwhile.
+        Needs a second sequence (`n_seq_max`), which borrows the cells meanwhile. Of a hybrid
+        model this is the attention's part: the recurrent state, which came along with the
+        cells, is taken off the spare sequence again.
         """
         lib = self._lib
         lib.llama_memory_seq_cp(self.memory, _CHAT, _SPARE, start, end)
         try:
-            if not self._spare_holds(start, end):
-                return None
-            size = lib.llama_state_seq_get_size_ext(self.handle, _SPARE, 0)
-            data = bytearray(size)
-            buffer = (ctypes.c_uint8 * size).from_buffer(data)
-            written = lib.llama_state_seq_get_data_ext(self.handle, buffer, size, _SPARE, 0)
-            del buffer
-            return data if written == size else None
+            if self._no_tail is not None:
+                whole = self._take_over(_SPARE, self._no_tail, _RECURRENT_ONLY)
+            else:
+                whole = self._spare_holds(start, end)
+            return self._state(_SPARE, 0) if whole else None
         finally:
             lib.llama_memory_seq_rm(self.memory, _SPARE, -1, -1)
 
@@ -173,20 +187,29 @@ class Context:
         """Take over the state of positions `start`...`end` - 1 behind those in memory.
 
         False, and the chat as it was, unless every byte was used and gave just these
-        positions. The caller has checked the bytes: llama.cpp does not.
+        positions. The caller has checked the bytes: llama.cpp does not. A hybrid model cannot
+        go on before `set_recurrent`.
         """
         lib = self._lib
-        size = len(data)
-        buffer = (ctypes.c_uint8 * size).from_buffer(data)
+        hybrid = self._no_tail is not None
         try:
-            read = lib.llama_state_seq_set_data_ext(self.handle, buffer, size, _SPARE, 0)
-            if read != size or not self._spare_holds(start, end):
+            if not self._take_over(_SPARE, data, 0):
+                return False
+            if not hybrid and not self._spare_holds(start, end):
                 return False
             lib.llama_memory_seq_cp(self.memory, _SPARE, _CHAT, start, end)
         finally:
-            del buffer
             lib.llama_memory_seq_rm(self.memory, _SPARE, -1, -1)
-        return self.length == end
+        return hybrid or self.length == end
+
+    def recurrent(self) -> bytearray | None:
+        """Return the recurrent state behind the last position, of a hybrid model."""
+        return self._state(_CHAT, _RECURRENT_ONLY)
+
+    def set_recurrent(self, data: memoryview, length: int) -> bool:
+        """Take over the recurrent state behind `length` positions; False if it is not that."""
+        taken = self._take_over(_CHAT, data, _RECURRENT_ONLY)
+        return taken and self.first == length - 1 == self.length - 1
 
     def _spare_holds(self, start: int, end: int) -> bool:
         """Whether the spare sequence has exactly these positions.
@@ -201,9 +224,7 @@ class Context:
 
     def restore(self, data: bytearray) -> bool:
         """Take over a saved state; False (and nothing in memory) if any byte is not right."""
-        size = len(data)
-        buffer = (ctypes.c_uint8 * size).from_buffer(data)
-        read = self._lib.llama_state_seq_set_data_ext(self.handle, buffer, size, 0, 0)
-        if read != size:
+        taken = self._take_over(_CHAT, data, 0)
+        if not taken:
             self.clear()
-        return bool(read == size)
+        return taken

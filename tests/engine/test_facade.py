@@ -15,6 +15,7 @@ from chatcli.core.event import Delta, Generated, Notice, Prefilled, Restored
 from chatcli.core.message import Message, user
 from chatcli.core.ports import Constraint, Exchange, Prompt
 from chatcli.core.sampling import Sampling
+from chatcli.engine.binding import Model
 from chatcli.engine.facade import LlamaEngine
 from chatcli.settings import (
     ContextSettings,
@@ -24,6 +25,7 @@ from chatcli.settings import (
     Settings,
 )
 from tests.tiny_gguf import CHATML, write_tiny
+from tests.tiny_lfm2 import write_tiny_lfm2
 
 HOT = Sampling(temperature=1.0, seed=7, logit_bias=((2, -100.0),))
 """Random, repeatable, and never ending by itself: id 2 ends a generation."""
@@ -458,3 +460,31 @@ def test_deleting_the_session_deletes_its_state(tiny_path: Path, tmp_path: Path)
     assert 0 < len(left) < len(files)
     forget_sessions(["b"])
     assert not any(path.exists() for path in files)
+
+
+def test_a_hybrid_model_goes_on_in_a_new_process(tmp_path: Path) -> None:
+    """Recurrent layers and attention come back together; nothing is said about it."""
+    path = write_tiny_lfm2(tmp_path / "lfm2.gguf")
+    engine = _engine(path)
+    said, history = _chat(engine, 3)
+    engine.close()
+    fresh = _engine(path)
+    done = _turns(fresh, history)
+    had = said[-1].usage.prompt + len(said[-1].record.reply)
+    assert done.usage.reused_disk in (had - 1, had)
+    fresh.close()
+
+
+def test_what_cannot_be_kept_is_said_once(tiny_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model whose memory is of a kind that cannot be stored works without."""
+    monkeypatch.setattr(Model, "recurrent", True)
+    engine = _engine(tiny_path)
+    prompt = Prompt(asked=(user("hi"),), sampling=HOT, max_tokens=3)
+    events = _events(engine, prompt)
+    assert events[0] == Notice(
+        "State of this kind of model is not kept: resuming evaluates the chat anew"
+    )
+    assert not any(
+        isinstance(event, Notice) and "kept" in event.text for event in _events(engine, prompt)
+    )
+    engine.close()

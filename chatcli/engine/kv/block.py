@@ -39,7 +39,9 @@ _FIXED = struct.Struct("<8sHHI32s32s32s32sIIQ16s")
 _CHECK = struct.Struct("<Q")
 
 Kind: TypeAlias = Literal["cells", "checkpoint"]
-"""`cells`: memory of consecutive tokens; `checkpoint`: a recurrent state behind all of them."""
+"""`cells`: memory of consecutive tokens; `checkpoint`: the recurrent state behind a prefix."""
+NO_TAIL = bytes(32)
+"""The tail of a checkpoint: nothing follows it."""
 _KINDS: tuple[Kind, ...] = get_args(Kind)
 Bytes: TypeAlias = bytes | bytearray | memoryview
 

@@ -291,6 +291,14 @@ class Index:
         )
         return [_row(row) for row in self._rows(sql, *(dead or ()), n)]
 
+    def surplus(self, session: str, n: int) -> list[Row]:
+        """Return all but the last `n` recurrent states of a session."""
+        sql = (
+            f"SELECT {_COLUMNS} FROM blocks JOIN refs ON block=id"  # noqa: S608  # our words
+            " WHERE session=? AND kind=1 ORDER BY last_used DESC, start DESC LIMIT -1 OFFSET ?"
+        )
+        return [_row(row) for row in self._rows(sql, session, n)]
+
     # -- changing ------------------------------------------------------------------------
 
     def add(self, rows: Iterable[Row], used_at: float | None = None) -> None:

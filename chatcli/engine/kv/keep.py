@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from chatcli.engine.cells import Cells
 from chatcli.engine.kv.block import Block, Prefixes
+from chatcli.engine.kv.checkpoint import keep, put_back, resumable
 from chatcli.engine.kv.index import Row, Space, Tally
 from chatcli.engine.kv.match import Match
 from chatcli.engine.kv.restore import restore
@@ -48,16 +49,18 @@ class Fetched:
     notice: str = ""
 
 
-def cuts(start: int, boundaries: Sequence[int], size: int) -> Iterator[int]:
+def cuts(
+    start: int, boundaries: Sequence[int], size: int, least: int = LEAST_TOKENS
+) -> Iterator[int]:
     """Yield where blocks end that begin at `start`: every `size` tokens and at boundaries.
 
-    A piece shorter than `LEAST_TOKENS` is joined with what follows it.
+    A piece of fewer than `least` tokens is joined with what follows it.
     """
     for boundary in boundaries:
         while boundary - start >= size:
             start += size
             yield start
-        if boundary - start >= LEAST_TOKENS:
+        if boundary - start >= least:
             start = boundary
             yield start
 
@@ -89,6 +92,7 @@ class Keeper:
         self._session = ""
         window = cells.model.n_swa
         self._sliding = window > 0
+        self._hybrid = cells.model.hybrid
         self._size = min(WINDOW_BLOCK_TOKENS, window) if window else BLOCK_TOKENS
 
     def close(self) -> None:
@@ -121,7 +125,9 @@ class Keeper:
         return self._fetched
 
     def _fetch(self, ids: Sequence[int], n_memory: int) -> Fetched:
-        found = self._found(ids)
+        found, state = self._found(ids), None
+        if self._hybrid:
+            found, state = resumable(self._store, found, n_memory)
         missing = found.after(n_memory)
         if not missing.rows or not self._worth(found.end - n_memory, missing.n_bytes):
             self._chain = [row for row in found.rows if row.block.end <= n_memory]
@@ -131,10 +137,14 @@ class Keeper:
         if not self._cells.ids and found.whole is not found:
             # A sliding window that could not be cut where the last block parts from `ids`.
             result = restore(self._store, self._cells, found.whole)
+        if state is not None:
+            result.damaged = result.damaged or put_back(self._store, self._cells, state)
+            result.n_bytes += state.bytes
         n = len(self._cells.ids)
         kept = min(kept, n)
         self._chain = [row for row in found.rows if row.block.end <= n]
         self._used = [row for row in found.rows if row.block.start < n < row.block.end]
+        self._used += [state] if state is not None and n else []
         notice = ""
         if result.damaged:
             notice = f"Stored state was damaged ({result.damaged}): dropped, and evaluated anew"
@@ -159,6 +169,8 @@ class Keeper:
 
     def boundary(self) -> None:
         """Note that the prompt ends here, and the reply begins."""
+        if self._hybrid:
+            return  # there is no going on from here: a state is kept at the end alone
         self._boundaries.append(len(self._cells.ids))
         if self._sliding:
             self._keep(self._boundaries)
@@ -172,6 +184,8 @@ class Keeper:
         self._measure(n_evaluated, prefill_s)
         self._boundaries.append(min(n_sound, len(self._cells.ids)))
         self._keep(self._boundaries)
+        if self._hybrid and self._chain and self._active:
+            self._keep_state(self._chain[-1].block)
         fetched = self._fetched
         prefill = self._space.prefill_per_s or _PREFILL_PER_S
         tally = Tally(
@@ -217,7 +231,8 @@ class Keeper:
         if not self._active or not ends:
             return
         prefixes = Prefixes(self._space.namespace, self._cells.ids)
-        for end in cuts(self._end, ends, self._size):
+        least = 1 if self._hybrid else LEAST_TOKENS
+        for end in cuts(self._end, ends, self._size, least):
             row = self._kept(self._end, end, prefixes)
             if row is None:
                 return
@@ -245,6 +260,12 @@ class Keeper:
         n_bytes = self._store.put(block, data)
         self._written += n_bytes
         return Row(block, name, n_bytes)
+
+    def _keep_state(self, last: Block) -> None:
+        row = keep(self._store, self._cells, last)
+        if row is not None:
+            self._used.append(row)
+            self._written += row.bytes
 
 
 def _half_way(old: float, new: float) -> float:

@@ -22,7 +22,8 @@ def open_keeper(
     """
     if settings.mode == "off":
         return None, ""
-    if cells.model.recurrent:
+    model = cells.model
+    if model.recurrent and (not model.hybrid or model.n_swa):
         return None, "State of this kind of model is not kept: resuming evaluates the chat anew"
     try:
         store = (open_disk if settings.mode == "disk" else open_ram)(
@@ -31,7 +32,7 @@ def open_keeper(
     except StorageError as error:
         return None, f"State is not kept: {error.message}"
     options = cells.options
-    most = long_from(cells.model)
+    most = long_from(model)
     is_long = options.fixed and options.limit > most
     space = Space(
         namespace=namespace(
@@ -42,7 +43,7 @@ def open_keeper(
             is_long=is_long,
         ),
         library=library_digest(),
-        model=cells.model.description,
+        model=model.description,
         path=str(path.absolute()),
     )
     return Keeper(store, cells, space, most_cells=sys.maxsize if is_long else most), ""

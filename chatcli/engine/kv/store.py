@@ -30,6 +30,8 @@ RAM_BYTES = 10**9
 _EVICT_TO = 0.95
 """Evicting a little more than is needed keeps it from being needed at every block."""
 _LEAVES = 64
+CHECKPOINTS = 3
+"""Recurrent states that a session keeps, of its last turns: each is as large as the first."""
 
 T = TypeVar("T")
 
@@ -54,7 +56,7 @@ def open_disk(folder: Path | None = None, budget_bytes: int | None = None) -> "S
     except (OSError, sqlite3.Error) as error:
         raise StorageError(f"cannot use {files.folder}: {error}") from error
     budget = budget_bytes if budget_bytes is not None else min(MAX_BYTES, int(free * DISK_SHARE))
-    return Store(files, index, budget, reopen=lambda: _opened(path, files))
+    return Store(files, index, budget, remake=lambda: _remade(path, files))
 
 
 def open_ram(budget_bytes: int | None = None) -> "Store":
@@ -68,16 +70,18 @@ def _opened(path: Path, files: Files) -> Index:
     except sqlite3.OperationalError:  # locked, or a disk that cannot be written: not damaged
         raise
     except sqlite3.DatabaseError:
-        _discard(path)
-        index = Index(path)
+        return _remade(path, files)
     if index.is_new:
         rebuild(index, files)
     return index
 
 
-def _discard(path: Path) -> None:
+def _remade(path: Path, files: Files) -> Index:
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
+    index = Index(path)
+    rebuild(index, files)
+    return index
 
 
 class Store:
@@ -89,13 +93,13 @@ class Store:
         index: Index,
         budget_bytes: int,
         *,
-        reopen: Callable[[], Index] | None = None,
+        remake: Callable[[], Index] | None = None,
     ) -> None:
         self.shelf = shelf
         self.index = index
         self.budget_bytes = budget_bytes
         self.library = ""
-        self._reopen = reopen
+        self._remake = remake
         self._writer = Writer()
         self._pinned: frozenset[bytes] = frozenset()
         self._n_bytes: int | None = None
@@ -124,10 +128,10 @@ class Store:
 
     def _heal(self, damaged: Index) -> None:
         with self._broken:
-            if self.index is damaged and self._reopen is not None:
+            if self.index is damaged and self._remake is not None:
                 with suppress(OSError, sqlite3.Error):
                     damaged.close()
-                    self.index = self._reopen()
+                    self.index = self._remake()
 
     # -- reading -------------------------------------------------------------------------
 
@@ -138,6 +142,10 @@ class Store:
     def space(self, namespace: bytes) -> Space | None:
         """Return what is known of a namespace."""
         return self._asked(lambda index: index.space(namespace), None)
+
+    def checkpoint(self, key: bytes) -> Row | None:
+        """Return the recurrent state behind the prefix of this key."""
+        return self._asked(lambda index: index.checkpoint(key), None)
 
     def has(self, block_id: bytes) -> bool:
         """Whether a block is known."""
@@ -189,13 +197,15 @@ class Store:
     def note(self, session: str, ids: Iterable[bytes], tally: Tally, space: Space) -> None:
         """Note what a turn of a session used and did."""
         ids = list(ids)
+        none: list[Row] = []
 
-        def write(index: Index) -> None:
+        def write(index: Index) -> list[Row]:
             index.use(session, ids)
             index.count(tally)
             index.know(space)
+            return index.surplus(session, CHECKPOINTS)
 
-        self._writer.submit(lambda: self._asked(write, None))
+        self._writer.submit(lambda: self.drop(self._asked(write, none)))
 
     def _write(self, block: Block, payload: Bytes) -> None:
         n_bytes = header_bytes(block) + len(payload)

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chatcli.engine.binding import Model
@@ -90,12 +90,18 @@ def test_fork_edit_and_regenerate_evaluate_what_differs(model: Model, tmp_path: 
         unbroken.close()
 
 
-@settings(max_examples=6, deadline=None)
+@pytest.mark.parametrize("name", ["tiny", "gemma", "lfm2"])
+@settings(
+    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
-def test_a_tree_of_turns_never_changes_a_logit(model: Model, data: st.DataObject) -> None:
+def test_a_tree_of_turns_never_changes_a_logit(
+    request: pytest.FixtureRequest, name: str, data: st.DataObject
+) -> None:
     """Turns, forks, edits, regenerations, evictions and restarts, against a recompute."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    model: Model = request.getfixturevalue(name)
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
         side = Side(model, folder, size=32)
         chats: list[list[int]] = [[]]
         for step in range(data.draw(st.integers(3, 8))):
@@ -240,3 +246,12 @@ def test_either_type_of_cell_comes_back(gemma: Model, tmp_path: Path, kind: str)
     assert (side.logits == unbroken.logits).all()
     side.close()
     unbroken.close()
+
+
+def test_cells_behind_the_window_are_not_mistaken_for_whole(gemma: Model) -> None:
+    """llama.cpp would hand out a block without them; it would answer wrongly later."""
+    side = recomputed(gemma, words(1, 20 * WINDOW))
+    assert side.cells.copy_out(0, WINDOW) is None
+    assert side.cells.copy_out(19 * WINDOW, 20 * WINDOW) is not None
+    assert side.cells.copy_out(19 * WINDOW, 20 * WINDOW + 1) is None
+    side.close()

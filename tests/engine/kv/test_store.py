@@ -97,11 +97,12 @@ def test_an_index_that_breaks_while_it_is_open_is_rebuilt(tmp_path: Path) -> Non
     kept.close()
     kept = store(tmp_path)
     size = (tmp_path / "index.db").stat().st_size
+    assert size > 10 * 8192
     with (tmp_path / "index.db").open("r+b") as file:
-        file.seek(100)
-        file.write(os.urandom(size - 100))
+        file.seek(3 * 8192)  # behind the schema: opening it again would find nothing wrong
+        file.write(os.urandom(size - 3 * 8192))
     with pytest.raises(sqlite3.DatabaseError):
-        kept.index.ids()
+        kept.index.rows()
     kept.match(NAMESPACE, list(range(201)))
     assert kept.match(NAMESPACE, list(range(201))).end == 200
     kept.close()
