@@ -6,7 +6,7 @@ Order of dependence: settings -> store, log -> model file -> engine -> conversat
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Protocol
 
@@ -19,6 +19,10 @@ from chatcli.orchestrator.turn import Ports
 from chatcli.settings import Settings
 
 Write = Callable[[int, str], None]
+
+
+_PATIENCE_S = 0.1
+"""How long the end of a load is waited for that was asked to stop."""
 
 
 class ModelFile(Protocol):
@@ -47,9 +51,16 @@ class Engines:
         self._closing = threading.Event()
 
     def preload(self, model: str) -> None:
-        """Begin to load `model` behind whatever happens next; errors come at the first use."""
+        """Begin to load `model` behind whatever happens next; errors come at the first use.
+
+        What must be downloaded is so at once, where it can be interrupted and cleaned up.
+
+        Raises:
+            ChatcliError: there is no such model, or it cannot be had.
+        """
         if model not in self._loaded:
-            self._loaded[model] = self._loader.submit(self._load, model)
+            file = self._fetch(model)
+            self._loaded[model] = self._loader.submit(self._load, model, file)
 
     def is_ready(self, model: str) -> bool:
         """Whether `engine(model)` would return at once."""
@@ -68,10 +79,9 @@ class Engines:
             self._loaded.pop(model, None)
             raise
 
-    def _load(self, model: str) -> Engine:
+    def _load(self, model: str, file: ModelFile) -> Engine:
         from chatcli.engine.facade import LlamaEngine
 
-        file = self._fetch(model)
         self._free_memory_for(file.path, model)
         return LlamaEngine(
             file.name,
@@ -93,13 +103,22 @@ class Engines:
             self._loaded.pop(name).result().close()
 
     def close(self) -> None:
-        """Stop loading, and free every model."""
+        """Stop loading, and free every model.
+
+        A load that cannot stop at once is left behind; its model is freed when it ends.
+        """
         self._closing.set()
-        self._loader.shutdown(cancel_futures=True)
-        for future in self._loaded.values():
-            if not future.cancelled() and future.exception() is None:
-                future.result().close()
+        loads = list(self._loaded.values())
+        running = wait(loads, _PATIENCE_S).not_done
+        self._loader.shutdown(wait=not running, cancel_futures=True)
+        for future in loads:
+            future.add_done_callback(_free)
         self._loaded.clear()
+
+
+def _free(future: "Future[Engine]") -> None:
+    if not future.cancelled() and future.exception() is None:
+        future.result().close()
 
 
 class EngineLog:

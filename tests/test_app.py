@@ -1,5 +1,6 @@
 """The app makes what a command needs, when it is needed, and closes it."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -7,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from chatcli import paths
-from chatcli.app import App, EngineLog, Engines
+from chatcli.app import App, EngineLog, Engines, ModelFile
 from chatcli.core.cancel import Cancel
-from chatcli.core.errors import CorruptModel
+from chatcli.core.errors import CorruptModel, DownloadError
 from chatcli.core.event import Finished
 from chatcli.core.message import user
+from chatcli.core.ports import Engine
 from chatcli.log import logs_dir
 from chatcli.sessions.sqlite import SqliteStore
 from chatcli.settings import Settings
@@ -106,3 +108,37 @@ def test_the_engines_log_goes_to_a_file_in_blocks() -> None:
     log.write(2, "bye\n")
     log.flush()
     assert (logs_dir() / "llama.log").read_text() == "hello there\nfailed\nbye\n"
+
+
+def test_a_load_that_cannot_stop_is_not_waited_for(tmp_path: Path) -> None:
+    """Closing returns at once; whatever comes after all is freed."""
+    path = write_tiny(tmp_path / "tiny.gguf")
+    held, ended = threading.Event(), threading.Event()
+
+    class Slow(Engines):
+        def _load(self, model: str, file: ModelFile) -> Engine:
+            held.wait(60)
+            self._closing.clear()  # as if the library had not asked whether to go on
+            try:
+                return super()._load(model, file)
+            finally:
+                ended.set()
+
+    engines = Slow(Settings(), lambda _: _File("tiny", path), lambda *_: None)
+    engines.preload("tiny")
+    engines.close()
+    assert not ended.is_set()
+    held.set()
+    assert ended.wait(60)
+
+
+def test_a_model_that_cannot_be_had_is_told_before_anything_is_loaded(tmp_path: Path) -> None:
+    """A download happens where it can be interrupted, not behind the prompt."""
+
+    def gone(_reference: str | None) -> _File:
+        raise DownloadError("it is not there")
+
+    app = App(Settings(), fetch=gone)
+    with pytest.raises(DownloadError):
+        app.preload("m")
+    app.close()

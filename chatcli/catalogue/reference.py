@@ -81,6 +81,8 @@ def own_file(path: Path) -> Installed:
     """
     if not path.is_file():
         what = "a folder, not a file" if path.is_dir() else "not there"
+        if path.exists() and not path.is_dir():
+            what = "not a regular file"
         near = difflib.get_close_matches(path.name, _names_beside(path), n=1)
         hint = f"Did you mean {path.with_name(near[0])}?" if near else "See the path"
         raise ModelNotFound(f"{path} is {what}", hint)

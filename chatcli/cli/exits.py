@@ -5,9 +5,14 @@ A reader that has gone (`| head -1`) is no failure: it has got what it wanted, s
 """
 
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
-from typing import TextIO
+from types import FrameType
+from typing import NoReturn, TextIO
 
 from chatcli.core.errors import ChatcliError
 
@@ -16,6 +21,56 @@ FAILURE = 1
 USAGE = 2
 INTERRUPTED = 130
 PIPE_CLOSED = OK
+
+
+_RETRY_S = 0.01
+"""How long a signal waits that came in the middle of an import."""
+
+
+@contextmanager
+def unwinding() -> Iterator[None]:
+    """Let SIGINT, SIGTERM and SIGHUP unwind the block; one that is ignored stays so (nohup)."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    known = {number: signal.getsignal(number) for number in numbers}
+    before = {number: old for number, old in known.items() if old is not signal.SIG_IGN}
+    try:
+        for number in before:
+            signal.signal(number, _unwind)
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old or signal.SIG_DFL)
+
+
+def _unwind(number: int, frame: FrameType | None) -> None:
+    if _importing(frame):
+        # Python leaves the lock of all imports held when it is torn out of one just then,
+        # and the thread that loads the model would wait for ever. Come back when it is over.
+        signal.signal(signal.SIGALRM, lambda _, later: _unwind(number, later))
+        signal.setitimer(signal.ITIMER_REAL, _RETRY_S)
+        return
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(128 + number)
+
+
+def _importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def leave(code: int) -> NoReturn:
+    """End the process; a model that is still being loaded is not waited for."""
+    loading = any(thread.name.startswith("load") for thread in threading.enumerate())
+    if not loading:
+        sys.exit(code)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def told(error: Exception, *, debug: bool, command: str = "") -> int:

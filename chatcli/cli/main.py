@@ -8,7 +8,6 @@ modules of a command are imported when it is used.
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
@@ -73,10 +72,15 @@ Any command takes --debug, which shows the traceback of an error.
 def main(argv: Sequence[str] | None = None, *, app_factory: AppFactory = None) -> NoReturn:
     """Run the program and leave with its exit code. `argv` is without the program's name."""
     code = exits.INTERRUPTED
-    with suppress(KeyboardInterrupt):
-        exits.all_streams()
-        code = run(sys.argv[1:] if argv is None else argv, app_factory)
-    sys.exit(code)
+    try:
+        with exits.unwinding():
+            exits.all_streams()
+            code = run(sys.argv[1:] if argv is None else argv, app_factory)
+    except KeyboardInterrupt:
+        pass
+    except SystemExit as left:  # a signal, or a shell's completion
+        code = left.code if isinstance(left.code, int) else exits.OK
+    exits.leave(code)
 
 
 def run(argv: Sequence[str], app_factory: AppFactory = None) -> int:

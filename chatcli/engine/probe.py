@@ -12,6 +12,7 @@ import platform
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,19 +150,18 @@ def _child(path: Path, *, repack: bool) -> int:
     package = Path(__file__).resolve().parents[2]
     known = os.environ.get("PYTHONPATH")
     path_value = f"{package}{os.pathsep}{known}" if known else str(package)
-    try:
-        done = subprocess.run(
-            command,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            timeout=TIMEOUT_S,
-            env={**os.environ, "PYTHONPATH": path_value},
-        )
-    except subprocess.TimeoutExpired:
-        return 1
-    return done.returncode
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,  # nothing is written: it breaks when this process ends
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": path_value},
+    ) as child:
+        try:
+            return child.wait(TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            return 1
 
 
 def _signal_name(status: int) -> str:
@@ -188,8 +188,15 @@ def self_test(path: Path, *, repack: bool) -> None:
         raise LoadError(f"llama_decode failed with {codes}")
 
 
+def _end_with_parent() -> None:
+    """Leave when stdin ends: whoever asked has gone, in whatever way."""
+    os.read(0, 1)  # not sys.stdin: at the end Python would wait for its lock
+    os._exit(2)
+
+
 def _main() -> int:
     path, repack = sys.argv[1:3]
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         self_test(Path(path), repack=repack == "1")
     except (LoadError, CorruptModel):

@@ -140,11 +140,19 @@ class Chat:
         self.loading.wait(model, lambda: self._loading_line(model))
 
     def preload(self) -> None:
-        """Begin to load the chat's model; an error is told, and met again at the first use."""
+        """Begin to load the chat's model.
+
+        At a prompt an error is told, and met again at the first use: it may be mended there.
+
+        Raises:
+            ChatcliError: without a prompt, for a model that cannot be had.
+        """
         model = self.session.model
         try:
             self.prepare(model)
         except ChatcliError as error:
+            if not self.interactive:
+                raise
             self.fail(error)
         else:
             self.loading.start(model)

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -84,3 +85,15 @@ def test_a_damaged_memory_is_asked_again(model: Path) -> None:
     file.write_text('{"x": ' + "[" * 100_000)
     assert check(model) == Outcome("ok")
     assert probe.Memory().kind_of(probe.library_and_machine(), "nothing") is None
+
+
+def test_the_child_ends_with_its_parent(model: Path) -> None:
+    """Its stdin breaks when the parent is killed: nothing is left behind."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", "from chatcli.engine.probe import _end_with_parent as end; end()"],
+        stdin=subprocess.PIPE,
+    )
+    assert child.poll() is None
+    assert child.stdin is not None
+    child.stdin.close()
+    assert child.wait(60) == 2
