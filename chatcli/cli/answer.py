@@ -24,7 +24,7 @@ CODES: Mapping[FinishReason, int] = {
 """The exit code for each way in which a reply can end."""
 
 REMARKS: Mapping[FinishReason, str] = {
-    "length": "The answer was cut at the token limit: --max-tokens raises it, -c goes on",
+    "length": "The answer was cut at the token limit: --max-tokens raises it",
     "loop": "The answer was ended, for it repeated itself: another --seed or model may help",
     "blocked": "The answer was blocked by a safety rule",
 }

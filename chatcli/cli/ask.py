@@ -73,6 +73,11 @@ class Asked(Chosen):
             raise UsageError(
                 "--json and -x or --xl cannot go together", "The JSON has the whole answer"
             )
+        if (self.extract or self.extract_last) and (self.schema or self.grammar):
+            raise UsageError(
+                "-x and --xl cannot go with --schema or --grammar",
+                "A constrained answer has no code blocks: it is all data",
+            )
 
 
 def register(app: typer.Typer) -> None:
@@ -194,7 +199,8 @@ def _remark(turn: "Turn", asked: Asked, env: "Env") -> None:
     from chatcli.terminal.plain import write_text
 
     if (said := REMARKS.get(turn.finish)) and not asked.quiet:
-        write_text(env.stderr, f"{said}\n")
+        kept = turn.finish == "length" and not asked.no_log
+        write_text(env.stderr, f"{said}{', -c goes on' if kept else ''}\n")
     if asked.usage:
         from chatcli.terminal.usage import usage_line
 

@@ -24,6 +24,10 @@ class Line(NamedTuple):
     rest: list[str]
 
 
+_TALK = ("ask", "chat", "run")
+"""Commands that take the options of a question. Behind such options any other is a word."""
+
+
 def cut(args: Sequence[str], commands: Mapping[str, object]) -> Line:
     """Cut a command line. Options may stand anywhere among the words of a question."""
     if not args or args[0] in commands:
@@ -44,7 +48,7 @@ def cut(args: Sequence[str], commands: Mapping[str, object]) -> Line:
             head += args[at:end]
             at = end
             continue
-        if not words and arg in commands:
+        if not words and arg in commands and (not head or arg in _TALK):
             return Line(head, arg, list(args[at + 1 :]))
         words.append(arg)
         at += 1

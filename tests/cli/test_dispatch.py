@@ -31,6 +31,7 @@ def _meant(*args: str, tty: bool = False) -> list[str]:
         (["-u", "--", "list"], ["ask", "-u", "--", "list"]),
         (["ask", "list", "the"], ["ask", "list", "the"]),
         (["list", "--json"], ["list", "--json"]),
+        (["-m", "x", "list", "rivers"], ["ask", "-m", "x", "list", "rivers"]),
         (["-m", "x", "chat", "-u"], ["chat", "-m", "x", "-u"]),
         (["-s", "list", "hi"], ["ask", "-s", "list", "hi"]),
         (["--unknown", "hi"], ["ask", "--unknown", "hi"]),
