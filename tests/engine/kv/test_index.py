@@ -1,7 +1,6 @@
 """The index finds what a look at every block would find."""
 
 import sqlite3
-import time
 from pathlib import Path
 
 import pytest
@@ -128,17 +127,3 @@ def test_another_version_is_refused(tmp_path: Path) -> None:
     db.close()
     with pytest.raises(sqlite3.DatabaseError, match="version 99"):
         Index(path)
-
-
-def test_opening_is_cheap(tmp_path: Path) -> None:
-    """It stands on the way to the first token: 3 ms at most."""
-    path = tmp_path / "index.db"
-    index = Index(path)
-    index.add([_row([i, i + 1]) for i in range(2000)])
-    index.close()
-    took = []
-    for _ in range(20):
-        began = time.perf_counter()
-        Index(path).close()
-        took.append(time.perf_counter() - began)
-    assert min(took) < 0.003

@@ -1,6 +1,5 @@
 """Everything that changes the numbers is another namespace."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -45,19 +44,10 @@ def test_each_fact_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_library_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remembered, it costs less than 3 ms; another file, size or time is hashed anew."""
+    """Remembered; another file, size or time is hashed anew."""
     file = tmp_path / "libx.so"
     file.write_bytes(b"one")
     monkeypatch.setattr(module, "library_files", lambda: [file])
     first = library_digest()
     file.write_bytes(b"two!")
     assert library_digest() != first
-    monkeypatch.undo()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    library_digest()
-    took = []
-    for _ in range(20):
-        began = time.perf_counter()
-        _of()
-        took.append(time.perf_counter() - began)
-    assert min(took) < 0.003
