@@ -74,7 +74,7 @@ def parse_catalogue(text: str, file: Path) -> tuple[Entry, ...]:
     try:
         root = loader.get_single_node()
         content = loader.construct_document(root) if root else {}
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a 13th month, a deep nest
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""
         raise ConfigError(f"{file}{line}: not valid YAML", _REMEDY) from error

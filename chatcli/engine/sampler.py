@@ -5,6 +5,7 @@ penalties, DRY, top-n-sigma, top-k, typical, top-p, min-p, XTC, temperature, the
 penalties; temperature 0 takes the most likely id.
 """
 
+import math
 import secrets
 
 from chatcli.core.sampling import DEFAULT_SAMPLING, Sampling
@@ -37,9 +38,11 @@ def model_sampling(model: Model) -> Sampling:
         if value is None:
             continue
         try:
-            found[name] = int(float(value)) if name in _WHOLE else float(value)
+            number = float(value)
         except ValueError:
             continue  # a malformed default is no reason not to chat
+        if math.isfinite(number):
+            found[name] = int(number) if name in _WHOLE else number
     return Sampling(**found)  # type: ignore[arg-type]  # whole numbers were made int above
 
 

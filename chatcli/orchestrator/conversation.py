@@ -232,8 +232,10 @@ class Conversation:
             UsageError: no turn, or several, match.
         """
         path = self.path()
-        if reference.isdecimal() and 1 <= int(reference) <= len(path):
-            return path[int(reference) - 1]
+        # Python refuses to read a number of thousands of digits.
+        number = int(reference) if reference.isdecimal() and len(reference) < 10 else 0
+        if 1 <= number <= len(path):
+            return path[number - 1]
         found = [turn for turn in self.turns() if reference and turn.id.startswith(reference)]
         if len(found) == 1:
             return found[0]

@@ -126,3 +126,10 @@ def test_a_catalogue_that_is_not_text_is_told(models_yaml: Callable[[str], Path]
     models_yaml("").write_bytes(b"\xff\xfe")
     with pytest.raises(ConfigError, match="cannot read"):
         load_entries()
+
+
+@pytest.mark.parametrize("text", ["models: " + "[" * 5000, "models: {a:b: 2026-13-45}"])
+def test_what_yaml_itself_trips_over_is_a_config_error(text: str) -> None:
+    """Nesting without an end, and a date that does not exist."""
+    with pytest.raises(ConfigError, match=r"mine\.yaml"):
+        parse_catalogue(text, Path("mine.yaml"))

@@ -13,6 +13,7 @@ from chatcli.core.session import SessionId
 from chatcli.sessions.sqlite import SqliteStore
 from chatcli.settings import Settings
 from chatcli.testing import ScriptedEngine
+from tests.cli.given import own_home, pipe_in
 
 Say = Callable[..., tuple[int, str, str]]
 
@@ -128,3 +129,13 @@ def test_run_answers_a_question_or_a_pipe(say: Say, engine: ScriptedEngine) -> N
     code, _, err = say("run", "-m", "other", "tiny", "what")
     assert code == 2
     assert "named twice" in err
+
+
+def test_a_model_that_cannot_be_had_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A script has one line to read, not one for each message."""
+    own_home(tmp_path, monkeypatch)
+    pipe_in(monkeypatch, b"one\ntwo\n")
+    assert run(["chat", "-m", "gone.gguf"]) == 1
+    assert capsys.readouterr().err.count("\n") == 1

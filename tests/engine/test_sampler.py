@@ -86,3 +86,11 @@ def test_the_models_own_defaults_stand_between_user_and_documented_ones(tmp_path
     filled = effective(model, Sampling(top_k=3))
     assert (filled.temperature, filled.top_k, filled.top_p) == (0.25, 3, 0.95)
     model.close()
+
+
+def test_a_default_that_is_no_number_is_passed_over(tmp_path: Path) -> None:
+    """Infinity and NaN stand in a file that is damaged or made to harm."""
+    metadata = {"general.sampling.temp": float("nan"), "general.sampling.top_k": float("inf")}
+    model = Model(write_tiny(tmp_path / "m.gguf", metadata=metadata))
+    assert model_sampling(model) == Sampling()
+    model.close()

@@ -93,7 +93,10 @@ def _write_new(file: Path, text: str) -> None:
     except FileExistsError as error:
         raise UsageError(f"{shown} exists already", "Give another name: /export FILE") from error
     except OSError as error:
-        raise StorageError(f"cannot write {shown}: {error.strerror or error}") from error
+        raise StorageError(
+            f"cannot write {shown}: {error.strerror or error}",
+            "Check the folder, or give another name: /export FILE",
+        ) from error
 
 
 COMMANDS = (

@@ -25,8 +25,8 @@ def _turn(chat: Chat, reference: str) -> Turn:
 def _number(text: str, what: str) -> int:
     if not text:
         return 1
-    if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"{what} wants a number of turns, not {text!r}")
+    if not text.isdecimal() or len(text) > 9 or int(text) < 1:
+        raise UsageError(f"{what} wants a number of turns, not {brief(text)!r}")
     return int(text)
 
 

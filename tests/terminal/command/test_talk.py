@@ -117,3 +117,12 @@ def test_tree_marks_where_we_are(table: Make) -> None:
     assert [">" in line for line in lines] == [False, True]
     assert "no turn matches 'zzz'" in chat.err("/go zzz")
     assert "/go wants a turn" in chat.err("/go")
+
+
+@pytest.mark.parametrize("line", ["/undo", "/go", "/edit", "/fork", "/copy"])
+def test_a_number_of_thousands_of_digits_is_no_turn(line: str, table: Make) -> None:
+    """Python itself refuses to read one; the user is told what would do."""
+    chat = table([["one"]])
+    chat("a")
+    assert chat.err(f"{line} {'9' * 5000}").startswith("error: ")
+    assert len(chat.chat.conversation.path()) == 1
