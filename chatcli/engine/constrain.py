@@ -214,7 +214,7 @@ def _matcher(tokenizer: "LLTokenizer", schema: str) -> "LLMatcher":
 
     try:
         parsed = json.loads(schema)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConstraintError(f"the schema is not JSON: {error}") from error
     if not isinstance(parsed, dict):
         raise ConstraintError("the schema must be a JSON object")
